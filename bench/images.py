@@ -30,9 +30,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.select_destinations import DurablePostgres, set_up
+from tests.fixtures.patience import eventually
 from tests.fixtures.processes import ROOT
 from tests.fixtures.s3_server import S3Server
-from tests.fixtures.servers import free_port, wait_until
+from tests.fixtures.servers import free_port
 
 HOSTS = 4
 MIB = 2**20
@@ -225,7 +226,7 @@ def installation(options: argparse.Namespace) -> Iterator[tuple[int, Path]]:
         command = [*web_command(port), *(["--no-sendfile"] if options.no_sendfile else [])]
         web = stack.enter_context(subprocess.Popen(command, cwd=ROOT))
         stack.callback(web.terminate)
-        wait_until(lambda: len(web_processes(port)) > 1, timeout_s=30, what="the web server runs")
+        eventually(lambda: len(web_processes(port)) > 1, "the web server runs")
         time.sleep(3.0)
         yield port, state
 

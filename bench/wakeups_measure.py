@@ -24,7 +24,7 @@ from servers.instances.domain.instance_create import InstanceCreate
 from servers.instances.services.act import instance_act
 from servers.instances.services.create import instances_create
 from servers.models import Instance
-from tests.fixtures.servers import wait_until
+from tests.fixtures.patience import eventually
 
 LOG_LINE = re.compile(r"(\w+)\|LOG:  statement: (\S+)(.*)")
 AROUND = {"BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET"}
@@ -62,7 +62,7 @@ class Measure:
             transaction.on_commit(lambda: committed.append(time.time()))
             begin()
         time.sleep(0.1)
-        wait_until(lambda: Work.objects.latest("created_at").finished_at, timeout_s=30, what="work ends")
+        eventually(lambda: Work.objects.latest("created_at").finished_at, "work ends")
         started = Work.objects.latest("created_at").started_at
         assert started is not None
         return (started.timestamp() - committed[0]) * 1000
@@ -72,7 +72,7 @@ class Measure:
         caller = caller_for_user(user=User.objects.get(username="admin"))
         wanted = InstanceCreate(name="vm", flavor="m1.nano", image=seed.PLACEHOLDER_IMAGE.name)
         made = instances_create(caller=caller, wanted=wanted)[0].pk
-        wait_until(lambda: Instance.objects.filter(pk=made, vm_state="active"), timeout_s=60, what="ACTIVE")
+        eventually(lambda: Instance.objects.filter(pk=made, vm_state="active"), "ACTIVE")
 
         def begin() -> None:
             instance_act(caller=caller, instance_id=made, action="reboot")
@@ -121,9 +121,7 @@ class Measure:
 
     def all(self) -> dict[str, Any]:
         """Everything, in the order in which it disturbs least."""
-        wait_until(
-            lambda: NamedLease.objects.filter(name="conductor-canary"), timeout_s=60, what="the conductor serves"
-        )
+        eventually(lambda: NamedLease.objects.filter(name="conductor-canary"), "the conductor serves")
         self.conductor(WARM_UP)  # connections are opened by the first work
         return {"conductor": self.conductor(self.times), "agent": self.agent(), "idle": self.idle()}
 

@@ -100,6 +100,22 @@ def stream_options() -> StreamOptions:
     return options_now(StreamOptions)
 
 
+@dataclass(frozen=True, slots=True)
+class WebOptions:
+    """How patient a web process is with those who read its answers."""
+
+    large_answer_stalled_s: float = setting(
+        60.0,
+        _("Seconds for which whoever downloads may take nothing before the connection is cut."),
+        min_value=1,
+    )
+
+
+def web_options() -> WebOptions:
+    """The options as settings have them now."""
+    return options_now(WebOptions)
+
+
 MAX_NAME_CHARS = 60
 
 

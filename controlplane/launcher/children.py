@@ -7,6 +7,7 @@ from pathlib import Path
 from controlplane.launcher.hypervisors import Hypervisor
 from controlplane.launcher.options import UpOptions
 from controlplane.launcher.supervisor import ChildSpec
+from controlplane.work.conf import work_options
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MANAGE = str(ROOT / "manage.py")
@@ -14,6 +15,8 @@ WEB_PROCESSES = 2
 WEB_THREADS = 8
 WEB_WORKER = "controlplane.launcher.long_poll_worker.LongPollWorker"
 WEB_GRACE_S = 5
+WEB_ENDS_S = 3
+"""Seconds that a web server has after the grace of its requests, before its supervisor kills it."""
 WEB_KEEP_ALIVE_S = 30
 """Longer than agents are silent on a connection that they keep."""
 WEB_CONNECTIONS = 10_000
@@ -30,7 +33,7 @@ def child_specs(options: UpOptions, hypervisors: list[Hypervisor], env: Mapping[
         return ChildSpec(name=name, command=command, log=logs / f"{name}.log", env={**env, **more}, cwd=ROOT)
 
     return [
-        spec("web", *web_command(options.port)),
+        spec("web", *web_command(options.port, grace_s=int(work_options().stop_limit_s) - WEB_ENDS_S)),
         spec("conductor", sys.executable, MANAGE, "conductor", "--workers", str(options.workers)),
         *(
             spec(f"agent-{each.host}", *agent_command(each, options.port), **NOTHING_OF_THE_CONTROL_PLANE)
@@ -61,14 +64,14 @@ def agent_command(hypervisor: Hypervisor, port: int) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def web_command(port: int) -> tuple[str, ...]:
-    """The web server on one port of loopback."""
+def web_command(port: int, *, grace_s: int = WEB_GRACE_S) -> tuple[str, ...]:
+    """The web server on one port of loopback; requests have `grace_s` to end in when it is stopped."""
     return (
         sys.executable, "-m", "gunicorn", "controlplane.wsgi:application",
         "--config", "python:controlplane.launcher.web_config",
         "--bind", f"127.0.0.1:{port}", "--worker-class", WEB_WORKER,
         "--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS), "--worker-connections", str(WEB_CONNECTIONS),
         "--keep-alive", str(WEB_KEEP_ALIVE_S),
-        "--graceful-timeout", str(WEB_GRACE_S),
+        "--graceful-timeout", str(grace_s),
         "--no-control-socket",
     )  # fmt: skip

@@ -13,9 +13,9 @@ from typing import Any
 
 from gunicorn.http.wsgi import FileWrapper, Response
 
+from controlplane.infra.conf import web_options
+
 LARGE_BYTES = 2**20
-STALLED_S = 60.0
-"""A reader that takes nothing for so long is cut off. An agent asks for the rest, and goes on where it was."""
 
 Application = Callable[[Any, Any], Iterable[bytes]]
 
@@ -33,8 +33,11 @@ class LargeAnswer(BaseException):
     began: datetime
 
     def send(self, sock: Any) -> bool:
-        """Send all of it. Whether the connection can be used again. Raises OSError, and what reading raises."""
-        sock.settimeout(STALLED_S)
+        """Send all of it. Whether the connection can be used again. Raises OSError, and what reading raises.
+
+        A reader that takes nothing for too long is cut off. An agent asks for the rest, and goes on where it was.
+        """
+        sock.settimeout(web_options().large_answer_stalled_s)
         if isinstance(self.body, FileWrapper):
             self.response.write_file(self.body)
         else:

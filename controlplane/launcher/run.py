@@ -33,6 +33,7 @@ from controlplane.launcher.state_lock import StateLock
 from controlplane.launcher.supervisor import POLL_S, ChildDied, Supervisor
 from controlplane.launcher.web_probe import require_free_port, why_not_ready
 from controlplane.launcher.welcome import Welcome
+from controlplane.work.conf import work_options
 
 READY_POLL_S = 0.3
 SLOW_START_S = 60.0
@@ -176,7 +177,7 @@ def _run(
         pass
     finally:
         with announcer.step(f"Stopping ({stop.asked_by})" if stop else "Stopping"):
-            killed = supervisor.stop(hurry=lambda: stop.hurried)
+            killed = supervisor.stop(limit_s=work_options().stop_limit_s, hurry=lambda: stop.hurried)
         if killed:
             announcer.warn(f"killed, because they did not end in time: {', '.join(killed)}")
 

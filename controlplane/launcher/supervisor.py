@@ -18,7 +18,6 @@ from pathlib import Path
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
 STABLE_AFTER_S = 60.0
-TERM_LIMIT_S = 8.0
 POLL_S = 0.1
 LOG_ROTATE_BYTES = 20 * 1024 * 1024
 WRAPPER = Path(__file__).with_name("die_with_parent.py")
@@ -126,7 +125,7 @@ class Supervisor:
             if child.process is None and time.monotonic() >= child.start_at:
                 child.start()
 
-    def stop(self, *, limit_s: float = TERM_LIMIT_S, hurry: Callable[[], bool] = lambda: False) -> list[str]:
+    def stop(self, *, limit_s: float, hurry: Callable[[], bool] = lambda: False) -> list[str]:
         """Ask all to end, wait, then kill the groups of those that did not; the names of these.
 
         `hurry` is asked while waiting: true means kill now.

@@ -7,7 +7,7 @@ import urllib.request
 
 from controlplane.kernel.errors import Conflict
 
-PROBE_TIMEOUT_S = 5
+PROBE_TIMEOUT_S = 30
 
 
 class WebPortInUse(Conflict):

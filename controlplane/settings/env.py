@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from computeagent.conf import HostSettings
 from controlplane.audit_log.conf import AuditLogOptions
 from controlplane.identity.conf import IdentityOptions, LdapOptions, OidcOptions
-from controlplane.infra.conf import MetricsOptions, PageOptions, StreamOptions
+from controlplane.infra.conf import MetricsOptions, PageOptions, StreamOptions, WebOptions
 from controlplane.kernel.settings import Setting, Value, options_from, settings_of
 from controlplane.notifications.conf import NotificationOptions
 from controlplane.settings.installation import InstallationOptions
@@ -41,6 +41,7 @@ APP_OPTIONS: "tuple[type[DataclassInstance], ...]" = (
     OvnOptions,
     MetricsOptions,
     StreamOptions,
+    WebOptions,
     PageOptions,
     HostSettings,
 )

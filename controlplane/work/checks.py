@@ -16,7 +16,7 @@ from django.core.checks import CheckMessage, Error, Warning  # noqa: A004 - Djan
 
 from controlplane.infra.conf import settings_by_name
 from controlplane.kernel.settings import settings_of
-from controlplane.work.conf import HEARTBEAT_LIMIT_S, WorkOptions
+from controlplane.work.conf import WorkOptions, work_options
 
 BROKER = "controlplane.work.queue_broker.WakeupBroker"
 HARD_KILL_S = 3  # django-q2 ends a worker so many seconds after its timeout
@@ -94,8 +94,9 @@ def _retry(queue: QueueSettings) -> str | None:
 
 def _guard_cycle(queue: QueueSettings) -> str | None:
     cycle, timeout = queue.number("guard_cycle"), queue.number("timeout")
-    if not 0 < cycle < HEARTBEAT_LIMIT_S:
-        limit = f"{HEARTBEAT_LIMIT_S:g} s, the limit of the guard's own heartbeat"
+    silence_s = work_options().conductor_guard_silence_s
+    if not 0 < cycle < silence_s:
+        limit = f"{silence_s:g} s, the limit of the guard's own heartbeat (CONDUCTOR_GUARD_SILENCE_S)"
         return f"Q_CLUSTER['guard_cycle'] ({cycle:g} s) is not between 0 and {limit}."
     turns = (timeout + HARD_KILL_S) / cycle
     if abs(turns - round(turns)) < 1e-6:

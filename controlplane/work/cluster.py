@@ -27,12 +27,13 @@ from django_q import cluster as django_q_cluster
 from django_q.conf import Conf
 from django_q.signals import pre_execute
 
-from controlplane.work.conf import HEARTBEAT_LIMIT_S
-from controlplane.work.jobs import CANARY_FRESH_S
+from controlplane.work.conf import work_options
 
 log = logging.getLogger(__name__)
 PR_SET_PDEATHSIG = 1
-STOP_LIMIT_S = 8.0
+JUDGED_EVERY_S = 1.0
+STOOD_STILL_S = 3.0
+"""A judge whose own last turn is longer ago was not running either: the machine was paused, or had no time for us."""
 
 
 class ProcessTree:
@@ -65,6 +66,10 @@ class ClusterHeartbeat:
         self._guard = multiprocessing.RawValue("d", now)
         self._answered = multiprocessing.RawValue("d", now)
         self._busy = multiprocessing.RawValue("b", 0)
+
+    def begin_anew(self) -> None:
+        """Count from now on. Nobody was silent in a time in which nobody ran."""
+        self._guard.value = self._answered.value = time.monotonic()
 
     def guard_rounds(self, workers: Sequence[Any]) -> None:
         """Told by the guard in each of its cycles. With all workers busy, nobody is expected to answer."""
@@ -115,6 +120,28 @@ def _crash_only_sentinel(tree: ProcessTree, heartbeat: ClusterHeartbeat) -> type
     return CrashOnlySentinel
 
 
+class HeartbeatJudge:
+    """Says why a process tree has to end, if it has to. `clock` is the machine's stopwatch, in seconds."""
+
+    def __init__(self, heartbeat: ClusterHeartbeat, clock: Callable[[], float] = time.monotonic) -> None:
+        self._heartbeat, self._clock = heartbeat, clock
+        self._judged_at = clock()
+
+    def verdict(self) -> str:
+        """The reason, or nothing. Call it every `JUDGED_EVERY_S`."""
+        before, self._judged_at = self._judged_at, self._clock()
+        if (paused_s := self._judged_at - before) > STOOD_STILL_S:
+            log.warning("this machine stood still for %.0f s; silence is counted from now on", paused_s)
+            self._heartbeat.begin_anew()
+            return ""
+        options = work_options()
+        if self._heartbeat.guard_silent_s > options.conductor_guard_silence_s:
+            return "the guard loop stands still"
+        if self._heartbeat.silent_s > options.conductor_canary_silence_s:
+            return "no worker answered a canary"
+        return ""
+
+
 class CrashOnlyCluster:
     """Start with `run`; it returns after SIGTERM or SIGINT, or the process dies."""
 
@@ -145,11 +172,12 @@ class CrashOnlyCluster:
         beside = [threading.Thread(target=each, daemon=True) for each in threads]
         for thread in beside:
             thread.start()
-        self._every(1.0, lambda: self._check_heartbeat(tree))
+        judge = HeartbeatJudge(self.heartbeat)
+        self._every(JUDGED_EVERY_S, lambda: _end_by_verdict(tree, judge))
         while not self.stopping.wait(0.3):
             if not cluster.sentinel.is_alive():
                 tree.end("the sentinel is gone")
-        limit = threading.Timer(STOP_LIMIT_S, tree.end, ["stopping took too long"])
+        limit = threading.Timer(work_options().stop_limit_s, tree.end, ["stopping took too long"])
         limit.daemon = True
         limit.start()
         cluster.stop()
@@ -168,12 +196,6 @@ class CrashOnlyCluster:
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self.stopping.set()
 
-    def _check_heartbeat(self, tree: ProcessTree) -> None:
-        if self.heartbeat.guard_silent_s > HEARTBEAT_LIMIT_S:
-            tree.end("the guard loop stands still")
-        if self.heartbeat.silent_s > CANARY_FRESH_S:
-            tree.end("no worker answered a canary")
-
     def _every(self, seconds: float, call: Callable[[], object]) -> None:
         def loop() -> None:
             while not self.stopping.wait(seconds):
@@ -184,3 +206,8 @@ class CrashOnlyCluster:
                     log.exception("periodic work failed; it runs again in %s s", seconds)
 
         threading.Thread(target=loop, daemon=True, name=f"every-{seconds}s").start()
+
+
+def _end_by_verdict(tree: ProcessTree, judge: HeartbeatJudge) -> None:
+    if why := judge.verdict():
+        tree.end(why)

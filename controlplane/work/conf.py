@@ -1,4 +1,4 @@
-"""Settings of work and of the process tree that does it, and limits that this tree and its checks share.
+"""Settings of work and of the process tree that does it.
 
 Times are seconds.
 """
@@ -9,15 +9,33 @@ from controlplane.infra.conf import options_now
 from controlplane.kernel.settings import setting
 from controlplane.kernel.texts import phrase as _
 
-HEARTBEAT_LIMIT_S = 10.0
-"""How long the guard loop of the conductor may be silent before the whole tree ends."""
-
 
 @dataclass(frozen=True, slots=True)
 class WorkOptions:
     """How long work is owned, looked after and kept, and how much of its time a web process gives away."""
 
     conductor_workers: int = setting(2, _("Processes of the conductor that do work."), min_value=1)
+    conductor_guard_silence_s: float = setting(
+        10.0,
+        _(
+            "Seconds for which the guard of a conductor's processes may be silent before all of them end and are "
+            "started again. While the whole machine stands still, nothing is counted."
+        ),
+        min_value=2,
+    )
+    conductor_canary_silence_s: float = setting(
+        20.0,
+        _(
+            "Seconds without an answer of a worker that has nothing else to do, after which the processes of a "
+            "conductor end and are started again, and /readyz says that no conductor answers."
+        ),
+        min_value=10,
+    )
+    stop_limit_s: float = setting(
+        8.0,
+        _("Seconds that the processes of the control plane have to end in when they are asked to, before a kill."),
+        min_value=4,
+    )
     lease_s: float = setting(30.0, _("Seconds a worker owns a piece of work before it must renew."), min_value=1)
     long_work_threads: int = setting(
         4,

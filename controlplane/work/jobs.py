@@ -20,6 +20,7 @@ from controlplane.infra.request_id import request_id_scope
 from controlplane.kernel.errors import Fenced
 from controlplane.kernel.log_context import log_scope
 from controlplane.kernel.texts import phrase as _
+from controlplane.work.conf import work_options
 from controlplane.work.models import Work
 from controlplane.work.named_leases import lease_renew
 from controlplane.work.work import Package, WorkLease, work_release, works_give_back, works_take
@@ -30,7 +31,6 @@ CANARY = "canary"
 CANARY_LEASE = "conductor-canary"
 RECONCILE_LEASE = "reconcile"
 CANARY_EVERY_S = 5.0
-CANARY_FRESH_S = 20.0
 NOT_BEGUN = _("Its worker was busy with other work that it had taken together with this.")
 
 TakenWork = tuple[Work, WorkLease]
@@ -130,7 +130,9 @@ def answer_all(wakeups: Sequence[tuple[str, str]]) -> None:
 
 def _answer_kind(code: str, refs: Sequence[str]) -> None:
     if code == CANARY:
-        lease_renew(name=CANARY_LEASE, owner=worker_name(), seconds=CANARY_FRESH_S, steal=True)
+        lease_renew(
+            name=CANARY_LEASE, owner=worker_name(), seconds=work_options().conductor_canary_silence_s, steal=True
+        )
         return
     kind = KINDS.get(code)
     if kind is None or kind.handler is None:

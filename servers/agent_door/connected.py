@@ -40,9 +40,16 @@ Agent = tuple[str, str]
 class ConnectedAgents:
     """Safe to use from any thread. Its own thread begins with the first agent, and ends with `close`."""
 
-    def __init__(self, write: Callable[[Iterable[Agent]], None], *, between_polls_s: float = BETWEEN_POLLS_S) -> None:
+    def __init__(
+        self,
+        write: Callable[[Iterable[Agent]], None],
+        *,
+        between_polls_s: float = BETWEEN_POLLS_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._write = write
         self._between_polls_s = between_polls_s
+        self._clock = clock
         self._lock = threading.Lock()
         self._waiting: dict[Agent, int] = {}
         self._left: dict[Agent, float] = {}
@@ -70,7 +77,7 @@ class ConnectedAgents:
     def alive(self) -> list[Agent]:
         """Those that wait now, or did a moment ago."""
         with self._lock:
-            since = time.monotonic() - self._between_polls_s
+            since = self._clock() - self._between_polls_s
             self._left = {agent: at for agent, at in self._left.items() if at >= since}
             return sorted({*self._waiting, *self._left})
 
@@ -81,7 +88,7 @@ class ConnectedAgents:
                 self._waiting[agent] = left
             else:
                 self._waiting.pop(agent, None)
-            self._left[agent] = time.monotonic()
+            self._left[agent] = self._clock()
 
     def _run(self) -> None:
         while not self._closing.wait(scheduling_options().report_interval_s):

@@ -31,9 +31,10 @@ from computeagent.transport.secret_file import SecretFile
 from controlplane.kernel.errors import Unavailable
 from controlplane.launcher.children import web_command
 from tests.fixtures.installation import Installation
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.processes import Processes
 from tests.fixtures.proxies import NAME, Caddy, Certificates, Nginx, Proxy, certificates_make
-from tests.fixtures.servers import free_port, wait_until
+from tests.fixtures.servers import free_port
 
 pytestmark = [pytest.mark.processes, pytest.mark.postgres, pytest.mark.long]
 
@@ -57,7 +58,7 @@ class Site:
     def web_start(self) -> "subprocess.Popen[bytes]":
         """The second machine, ready."""
         process = self.cloud.processes.start(web_command(self.second), env=self.cloud.env)
-        wait_until(lambda: answers(self.second), timeout_s=60, what="the second web machine answers")
+        eventually(lambda: answers(self.second), "the second web machine answers")
         return process
 
     def machines(self) -> tuple[str, str]:
@@ -67,7 +68,7 @@ class Site:
 
 def answers(port: int) -> bool:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=90) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE_S) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False
@@ -107,7 +108,9 @@ def token_of(site: Site, host: str) -> str:
 def api(proxy: Proxy, token: str, path: str, body: Any = None, *, source: str = "127.0.0.1", **headers: str) -> Any:
     """(status, answer) of a person's request, which shows no certificate, from an address of this machine."""
     trust = ssl.create_default_context(cafile=str(proxy.certificates.authority))
-    connection = http.client.HTTPSConnection(NAME, proxy.port, context=trust, source_address=(source, 0), timeout=90)
+    connection = http.client.HTTPSConnection(
+        NAME, proxy.port, context=trust, source_address=(source, 0), timeout=PATIENCE_S
+    )
     data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
     kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
     method = "GET" if body is None else "PUT" if isinstance(body, bytes) else "POST"
@@ -182,9 +185,9 @@ def wakeups_cross_from_machine_to_machine(site: Site, instance: str) -> None:
             data=json.dumps({"action": action}).encode(),
             headers={"Content-Type": "application/json", "X-Auth-Token": site.cloud.token},
         )
-        with urllib.request.urlopen(request, timeout=60):
+        with urllib.request.urlopen(request, timeout=PATIENCE_S):
             pass
-        site.cloud.wait_for(lambda wanted=reached: status_of(site, instance) == wanted, BEFORE_ANY_POLL_S)  # type: ignore[misc]
+        site.cloud.wait_for(lambda wanted=reached: status_of(site, instance) == wanted)  # type: ignore[misc]
 
 
 def consoles_cross_from_machine_to_machine(proxy: Proxy, token: str, instance: str) -> None:
@@ -244,7 +247,7 @@ def machine_dies(site: Site, proxy: Proxy, second: "subprocess.Popen[bytes]", in
     for action, reached in (("stop", "SHUTOFF"), ("start", "ACTIVE")):
         status, said = api(proxy, token, f"/api/instances/{instance}/actions/", {"action": action})
         assert status in {200, 202}, said
-        site.cloud.wait_for(lambda wanted=reached: status_of(site, instance) == wanted, BEFORE_ANY_POLL_S)  # type: ignore[misc]
+        site.cloud.wait_for(lambda wanted=reached: status_of(site, instance) == wanted)  # type: ignore[misc]
 
 
 def test_silent_polls_last_their_whole_minute(site: Site, processes: Processes, tmp_path: Path) -> None:
@@ -254,7 +257,7 @@ def test_silent_polls_last_their_whole_minute(site: Site, processes: Processes, 
         directory = tmp_path / kind.__name__
         directory.mkdir()
         proxy: Proxy = kind(directory / "proxy", site.certificates, alone).start(processes)
-        wait_until(lambda proxy=proxy: is_open(proxy), timeout_s=60, what="the proxy answers")  # type: ignore[misc]
+        eventually(lambda proxy=proxy: is_open(proxy), "the proxy answers")  # type: ignore[misc]
         agents.append(enrolled(site, proxy, directory))
 
     def silent_s(agent: tuple[str, Conductor]) -> float:

@@ -9,6 +9,7 @@ from websockets.typing import Subprotocol
 
 from tests.fixtures.installation import Installation
 from tests.fixtures.migrated import MigratedDatabases
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.processes import Processes
 
 pytestmark = pytest.mark.processes
@@ -42,7 +43,7 @@ def opened(access: dict[str, Any], **options: Any) -> ClientConnection:
 def received(console: ClientConnection, end: bytes) -> bytes:
     data = b""
     while not data.endswith(end):
-        data += bytes(console.recv(timeout=90))  # type: ignore[arg-type]
+        data += bytes(console.recv(timeout=PATIENCE_S))  # type: ignore[arg-type]
     return data
 
 
@@ -73,7 +74,7 @@ def test_administrator_ends_a_session(running: Installation, instance: str) -> N
         received(console, b"\n")
         running.call(f"consoles/{access['id']}/", method="DELETE")
         with pytest.raises(ConnectionClosed) as closed:
-            console.recv(timeout=90)
+            console.recv(timeout=PATIENCE_S)
         assert closed.value.rcvd is not None
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4001, "Ended by admin.")
 
@@ -91,7 +92,7 @@ def test_browser_hears_that_the_agent_went_and_finds_the_next_one(running: Insta
         received(console, b"\n")
         killed = running.kill_nine("computeagent")
         with pytest.raises(ConnectionClosed) as closed:
-            console.recv(timeout=90)
+            console.recv(timeout=PATIENCE_S)
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 4002
     running.wait_for(lambda: bool(set(running.pids("computeagent")) - set(killed)))

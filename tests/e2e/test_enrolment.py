@@ -12,6 +12,7 @@ import pytest
 
 from tests.fixtures.installation import Installation
 from tests.fixtures.migrated import MigratedDatabases
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.processes import Processes
 
 pytestmark = [pytest.mark.processes, pytest.mark.long]
@@ -41,7 +42,7 @@ def agent(agent_venv: Path) -> str:
 
 def run(command: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        command, env=agent_environment(), cwd=cwd, capture_output=True, text=True, check=False, timeout=180
+        command, env=agent_environment(), cwd=cwd, capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
 
 
@@ -68,7 +69,7 @@ def test_printed_command_makes_a_hypervisor_and_revoking_ends_it(
         made = cloud.create("there", availability_zone="nova:cmp-7")
         cloud.wait_for(lambda: cloud.call(f"instances/{made['id']}/")["status"] == "ACTIVE")
         assert cloud.manage("agent_revoke", "--host", "cmp-7").returncode == 0
-        _, said = running.communicate(timeout=180)
+        _, said = running.communicate(timeout=PATIENCE_S)
         assert running.returncode == 1
     assert "the agent ends: This secret is no agent's" in said
     assert said.count("is refused by the control plane") <= 1

@@ -2,11 +2,11 @@
 
 import os
 import signal
-import time
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 
@@ -14,12 +14,10 @@ from controlplane.kernel.file_locks import lock_holder
 from controlplane.launcher.hypervisors import private_roots
 from tests.fixtures.installation import Installation
 from tests.fixtures.migrated import MigratedDatabases
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.processes import Processes
-from tests.fixtures.servers import wait_until
 
 pytestmark = pytest.mark.processes
-
-STOP_LIMIT_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +30,18 @@ def running(module_processes: Processes, migrated: MigratedDatabases) -> Install
 def test_one_command_gives_an_active_instance_and_one_signal_ends_all(processes: Processes, tmp_path: Path) -> None:
     here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=2).start()
     assert _created(here, "first")["host"] in {"hv-1", "hv-2"}
-    assert _stopped_cleanly(here) < STOP_LIMIT_S
+    _stopped_cleanly(here)
     assert here.pids() == []
 
 
 def test_ready_answer_has_no_reasons_left(running: Installation) -> None:
-    with urllib.request.urlopen(f"http://127.0.0.1:{running.port}/readyz") as answer:
-        assert b'"reasons": []' in answer.read()
+    def ready() -> bytes:
+        """What a 200 says. The other web process may still answer with what it found a second ago."""
+        with suppress(HTTPError), urllib.request.urlopen(f"http://127.0.0.1:{running.port}/readyz") as answer:
+            return bytes(answer.read())
+        return b""
+
+    assert b'"reasons": []' in eventually(ready, "both web processes are ready")
 
 
 @pytest.mark.long
@@ -64,7 +67,7 @@ def test_postgres_and_redis_come_by_environment(
     here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1, env=env).start()
     _created(here, "first")
     assert not list((tmp_path / "state").glob("*.sqlite3"))
-    assert _stopped_cleanly(here) < STOP_LIMIT_S
+    _stopped_cleanly(here)
 
 
 @pytest.mark.parametrize("part", ["gunicorn", "conductor", "computeagent"])
@@ -80,7 +83,7 @@ def test_killing_up_itself_leaves_no_process(processes: Processes, tmp_path: Pat
     assert here.up is not None
     os.kill(here.up.pid, signal.SIGKILL)
     here.up.wait()
-    wait_until(lambda: not here.pids(), timeout_s=60, what="all parts died with it")
+    eventually(lambda: not here.pids(), "all parts died with it")
 
 
 def test_second_up_on_a_state_in_use_names_the_first(running: Installation) -> None:
@@ -117,7 +120,7 @@ def test_everything_is_killed_and_the_guest_runs_on_until_down_which_the_next_up
         for pid in (*children, *daemons):
             with suppress(ProcessLookupError):  # some die with who started them
                 os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not _daemons(here.state), timeout_s=60, what="the daemon is dead")
+        eventually(lambda: not _daemons(here.state), "the daemon is dead")
         assert _guests(here.state) == guests
 
         here.start()
@@ -128,7 +131,7 @@ def test_everything_is_killed_and_the_guest_runs_on_until_down_which_the_next_up
         assert (done.returncode, _guests(here.state), _daemons(here.state)) == (0, set(), set()), done.stderr
         assert "hypervisor 1: 1 guests stopped, its libvirtd ended" in done.stdout
         assert here.up is not None
-        assert here.up.wait(60) == 0
+        assert here.up.wait(PATIENCE_S) == 0
         here.start()
         here.wait_for(lambda: _state_of(here, instance_id) == ("ACTIVE", "running") and len(_guests(here.state)) == 1)
     finally:
@@ -144,16 +147,16 @@ def test_real_guest_says_hello_survives_a_restart_and_leaves_nothing(
     here = Installation(processes, tmp_path / "state", driver="qemu", hypervisors=2, qemu_answers=qemu_answers).start()
     try:
         instance_id = _created(here, "first")["id"]
-        here.wait_for(lambda: "Hello from first" in here.call(f"instances/{instance_id}/console-log/")["output"], 90)
+        here.wait_for(lambda: "Hello from first" in here.call(f"instances/{instance_id}/console-log/")["output"])
         guests = _guests(here.state)
         assert len(guests) == 1
-        assert _stopped_cleanly(here) < STOP_LIMIT_S
+        _stopped_cleanly(here)
         assert _guests(here.state) == guests
         here.start()
         here.wait_for(lambda: _state_of(here, instance_id) == ("ACTIVE", "running"))
         here.call(f"instances/{instance_id}/", method="DELETE")
         here.wait_for(lambda: here.instances() == [] and not _guests(here.state))
-        wait_until(lambda: not _left_of(instance_id, here.state), timeout_s=60, what="no file of the guest is left")
+        eventually(lambda: not _left_of(instance_id, here.state), "no file of the guest is left")
     finally:
         here.manage("down", "--grace", "0")
 
@@ -172,11 +175,11 @@ def _state_of(here: Installation, instance_id: str) -> tuple[str, str]:
     return str(instance.get("status")), str(instance.get("power_state"))
 
 
-def _stopped_cleanly(here: Installation) -> float:
-    """Seconds from SIGTERM to the end, which must be a good one."""
-    started = time.monotonic()
+def _stopped_cleanly(here: Installation) -> None:
+    """Its end is a good one: by itself, with all its parts."""
+    assert here.up is not None
     assert here.stop() == 0, here.describe()
-    return time.monotonic() - started
+    assert "did not end in time" not in here.processes.log(here.up)
 
 
 def _left_of(instance_id: str, state: Path) -> list[Path]:

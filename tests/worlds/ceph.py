@@ -17,6 +17,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from computeagent.volumes.rbd import RbdPlace
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.servers import free_port
 
 NEEDED = {
@@ -69,7 +70,7 @@ class Ceph:
         tool, *arguments = command
         done = subprocess.run(
             [tool, "-c", str(self.conf), *arguments],
-            input=given, capture_output=True, text=True, check=False, timeout=180, cwd=self.directory,
+            input=given, capture_output=True, text=True, check=False, timeout=PATIENCE_S, cwd=self.directory,
         )  # fmt: skip
         assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
         return done.stdout.strip()
@@ -125,7 +126,7 @@ class Ceph:
             yield
         finally:
             process.kill()
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE_S)
             self.daemon(program, self.names[program])
             self.run("rados", "-p", POOL, "ls")
 
@@ -141,7 +142,7 @@ class Ceph:
         """End all. Nothing is kept."""
         for process in self.processes.values():
             os.kill(process.pid, signal.SIGKILL)
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE_S)
         self.processes.clear()
 
 

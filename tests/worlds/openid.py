@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
+from tests.fixtures.patience import PATIENCE_S
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from oidc_provider_mock import User, run_server_in_thread
@@ -39,7 +41,7 @@ class Provider:
 
     def come_back(self, address: str, subject: str) -> str:
         """Log in there as this person, and return the path and query that the browser is sent back to."""
-        answer = requests.post(address, data={"sub": subject}, allow_redirects=False, timeout=60)
+        answer = requests.post(address, data={"sub": subject}, allow_redirects=False, timeout=PATIENCE_S)
         assert answer.status_code == 302, re.sub(r"<[^>]+>", "", answer.text)
         back = urlsplit(answer.headers["Location"])
         return f"{back.path}?{back.query}"

@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.fixtures.patience import PATIENCE_S
+
 SLAPD = shutil.which("slapd") or "/usr/sbin/slapd"
 BASE = "dc=example,dc=org"
 SERVICE, SERVICE_WORD = f"cn=kilonova,{BASE}", "service word"
@@ -120,7 +122,7 @@ def slapd(place: Path) -> Iterator[Directory]:
         yield Directory(port, tls_port, place / "ca.pem", process)
     finally:
         process.terminate()
-        process.wait(timeout=60)
+        process.wait(timeout=PATIENCE_S)
 
 
 def _config(place: Path) -> str:

@@ -24,6 +24,7 @@ from controlplane.launcher.state_lock import StateLock
 from controlplane.launcher.supervisor import ChildDied, ChildSpec, Supervisor
 from controlplane.launcher.web_probe import require_free_port, why_not_ready
 from controlplane.work import jobs
+from controlplane.work.conf import work_options
 from scheduling.conf import scheduling_options
 from servers.bulk.services.run import bulk_items_follow
 
@@ -116,7 +117,7 @@ def _serve(options: DemoOptions, announcer: Announcer, agents: SimulatedAgents) 
                 )
     finally:
         conductor.close()
-        supervisor.stop(hurry=lambda: stop.hurried)
+        supervisor.stop(limit_s=work_options().stop_limit_s, hurry=lambda: stop.hurried)
 
 
 def _why_not_served(port: int) -> list[str]:

@@ -13,7 +13,7 @@ from tests.e2e.clients.volume_commands import (
 )
 from tests.fixtures.installation import PASSWORD
 from tests.fixtures.openstack_clients import INTERPRETER, OpenStackCommand
-from tests.fixtures.servers import wait_until
+from tests.fixtures.patience import eventually
 
 pytestmark = [pytest.mark.processes, pytest.mark.long]
 
@@ -252,7 +252,7 @@ def test_servers_are_listed_shown_and_changed(openstack: OpenStackCommand, serve
     pinned = openstack.get(f"--os-compute-api-version 2.1 server show {server}")
     assert pinned["flavor"]["name"] == "tiny"  # found by the id that the server names
     said = "console log show --lines 5 web"
-    wait_until(lambda: openstack.run(said).startswith("fake guest"), timeout_s=60, what="the guest's first words")
+    eventually(lambda: openstack.run(said).startswith("fake guest"), "the guest's first words")
     assert "/consoles/vnc/#token=" in openstack.get("console url show --novnc web")["url"]
     assert openstack.get("console url show --serial web")["protocol"] == "serial"
 

@@ -3,9 +3,8 @@
 import hashlib
 import shutil
 import tempfile
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -63,16 +62,6 @@ class Hypervisor:
     def uuids(self) -> list[str]:
         """The uuids of all guests there."""
         return [found.uuid for found in self.driver.guests()]
-
-
-def wait_for(condition: Callable[[], bool], timeout_s: float = 90.0) -> bool:
-    """Whether the condition came true in time."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.drivers.conftest import Hypervisor, wait_for
+from tests.e2e.drivers.conftest import Hypervisor
+from tests.fixtures.patience import eventually
 from tests.fixtures.processes import ROOT
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
@@ -70,7 +71,7 @@ def test_debian_takes_name_key_and_user_data(qemu: Hypervisor, image: Path, tmp_
         lines = [line.split("SAID ", 1)[1].strip() for line in text.splitlines() if "SAID " in line]
         return dict(line.split("=", 1) for line in lines if "=" in line)
 
-    assert wait_for(lambda: "sshd" in said(), timeout_s=BOOT_S), said()
+    eventually(lambda: "sshd" in said(), said)
     found = said()
     assert found["name"] == "proven-one"
     assert found["key"] == public_key.split()[1]

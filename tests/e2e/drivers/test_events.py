@@ -18,7 +18,8 @@ from computeagent.drivers.fake import FakeDriver
 from computeagent.drivers.libvirt.boot_sector import SECTOR_BYTES
 from computeagent.protocol.guests import GuestFacts, GuestSpec
 from computeagent.protocol.power import PowerState, StateReason
-from tests.e2e.drivers.conftest import Hypervisor, wait_for
+from tests.e2e.drivers.conftest import Hypervisor
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.units.computeagent.agent.conductor_double import ConductorDouble, InstanceRow
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -46,7 +47,7 @@ def heard_of(hypervisor: Hypervisor, guest_uuid: str, verb: Callable[[], object]
     told = threading.Event()
     hypervisor.driver.watch(lambda uuid: told.set() if uuid == guest_uuid else None)
     verb()
-    return told.wait(60.0)
+    return told.wait(PATIENCE_S)
 
 
 def test_each_change_of_a_guest_is_told(hypervisor: Hypervisor) -> None:
@@ -109,7 +110,7 @@ class Watched:
         row = self.conductor.place(guest)
         if not self._thread.is_alive():
             self._thread.start()
-            assert wait_for(lambda: any(thread.name == "power" for thread in threading.enumerate()))
+            eventually(lambda: any(thread.name == "power" for thread in threading.enumerate()))
         return guest, row
 
     @contextmanager
@@ -181,11 +182,11 @@ def test_guest_that_is_killed_is_told_as_crashed(watched: Watched) -> None:
     with guests_are_our_children():
         guest, row = watched.guest()
     pid = reap_soon(watched.hypervisor, guest)
-    assert wait_for(lambda: row.power_state is PowerState.RUNNING)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
 
     os.kill(pid, signal.SIGKILL)
 
-    assert wait_for(lambda: row.power_state is PowerState.CRASHED)
+    eventually(lambda: row.power_state is PowerState.CRASHED)
     facts = watched.hypervisor.driver.facts(guest.uuid)
     assert facts is not None
     assert facts.reason == StateReason.CRASHED
@@ -195,13 +196,13 @@ def test_guest_that_is_killed_is_told_as_crashed(watched: Watched) -> None:
 @pytest.mark.qemu
 def test_guest_that_panics_is_told_as_crashed_and_why(watched: Watched) -> None:
     _, row_of_other = watched.guest()
-    assert wait_for(lambda: row_of_other.power_state is PowerState.RUNNING)
+    eventually(lambda: row_of_other.power_state is PowerState.RUNNING)
     guest = watched.hypervisor.guest(PANICS_IMAGE)
     row = watched.conductor.place(guest)
     with guests_are_our_children():
         watched.hypervisor.build(guest, PANICS_IMAGE)
     reap_soon(watched.hypervisor, guest)
-    assert wait_for(lambda: row.power_state is PowerState.CRASHED)
+    eventually(lambda: row.power_state is PowerState.CRASHED)
     facts = watched.hypervisor.driver.facts(guest.uuid)
     assert facts is not None
     assert facts.reason == StateReason.PANICKED
@@ -220,7 +221,7 @@ def test_guest_that_hangs_is_told_by_its_watchdog(qemu: Hypervisor, action: str,
         assert found is not None
         return found
 
-    assert wait_for(lambda: facts().watchdog_fired > 0)
+    eventually(lambda: facts().watchdog_fired > 0)
     found = facts()
     assert found.power_state is state
     assert found.reason == (StateReason.WATCHDOG if action == "pause" else "")
@@ -230,13 +231,13 @@ def test_guest_that_hangs_is_told_by_its_watchdog(qemu: Hypervisor, action: str,
 @pytest.mark.qemu
 def test_what_somebody_else_does_to_a_guest_is_told(watched: Watched) -> None:
     guest, row = watched.guest()
-    assert wait_for(lambda: row.power_state is PowerState.RUNNING)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
     domain = handle_of(watched.hypervisor).lookupByUUIDString(guest.uuid)
 
     domain.suspend()
-    assert wait_for(lambda: row.power_state is PowerState.PAUSED)
+    eventually(lambda: row.power_state is PowerState.PAUSED)
     domain.destroy()
-    assert wait_for(lambda: row.power_state is PowerState.SHUTDOWN)
+    eventually(lambda: row.power_state is PowerState.SHUTDOWN)
 
 
 @pytest.mark.libvirt
@@ -244,14 +245,14 @@ def test_what_somebody_else_does_to_a_guest_is_told(watched: Watched) -> None:
 @pytest.mark.parametrize("machine", ["pc", "q35"])
 def test_guest_that_powers_itself_off_is_told(watched: Watched, machine: str) -> None:
     _, row_of_other = watched.guest()
-    assert wait_for(lambda: row_of_other.power_state is PowerState.RUNNING)
+    eventually(lambda: row_of_other.power_state is PowerState.RUNNING)
     guest = watched.hypervisor.guest(POWERS_OFF_IMAGE, image_properties={"hw_machine_type": machine})
     row = watched.conductor.place(guest)
     with watched.heard_events() as heard:
         with guests_are_our_children():
             watched.hypervisor.build(guest, POWERS_OFF_IMAGE)
         reap_soon(watched.hypervisor, guest)
-        assert wait_for(lambda: row.power_state is PowerState.SHUTDOWN)
+        eventually(lambda: row.power_state is PowerState.SHUTDOWN)
         told_at = time.monotonic()
 
     resumed_at, started_at, off_at = [at for at, uuid in heard if uuid == guest.uuid][:3]
@@ -263,7 +264,7 @@ def test_guest_that_powers_itself_off_is_told(watched: Watched, machine: str) ->
 @pytest.mark.qemu
 def test_guest_that_powered_itself_off_is_started_although_its_qemu_has_not_ended(qemu: Hypervisor) -> None:
     guest = qemu.build(qemu.guest(POWERS_OFF_IMAGE), POWERS_OFF_IMAGE)
-    assert wait_for(lambda: power_of(qemu, guest) is PowerState.SHUTDOWN)
+    eventually(lambda: power_of(qemu, guest) is PowerState.SHUTDOWN)
     (log,) = qemu.state_dir.glob(f"hv/**/log/**/i-{guest.uuid[:8]}*.log")
     assert log.read_text().count("starting up") == 1
 

@@ -13,12 +13,12 @@ import pytest
 from computeagent.drivers.libvirt.boot_sector import SECTOR_BYTES, boot_sector
 from computeagent.drivers.libvirt.firmware import VARIABLES, firmwares_found
 from computeagent.protocol.guests import GuestSpec
-from tests.e2e.drivers.conftest import Hypervisor, wait_for
+from tests.e2e.drivers.conftest import Hypervisor
+from tests.fixtures.patience import eventually
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 
 UEFI = {"hw_firmware_type": "uefi"}
-BOOT_S = 240.0
 # The shell keeps a variable over restarts, and says it.
 SCRIPT = (
     b"dmpstore Kept -guid 11111111-2222-3333-4444-555555555555\r\n"
@@ -62,13 +62,13 @@ def test_uefi_guest_keeps_its_variables_over_hard_reboots_and_leaves_none(
 ) -> None:
     guest = built(qemu, shell_disk, image_properties={**UEFI, "hw_machine_type": machine})
     variables = qemu.state_dir / "i" / guest.uuid / VARIABLES
-    assert wait_for(lambda: "DONE" in console(qemu, guest).replace("echo DONE", ""), BOOT_S)
+    eventually(lambda: "DONE" in console(qemu, guest).replace("echo DONE", ""))
     first = console(qemu, guest)
     assert "EDK II" in first
     assert "*TPEK*" not in first
 
     qemu.driver.hard_reboot(guest)
-    assert wait_for(lambda: "*TPEK*" in console(qemu, guest)[len(first) :], BOOT_S)
+    eventually(lambda: "*TPEK*" in console(qemu, guest)[len(first) :])
 
     assert variables.stat().st_mode & 0o077 == 0
     qemu.driver.destroy(guest.uuid)
@@ -79,7 +79,7 @@ def test_secure_boot_starts_nothing_unsigned(qemu: Hypervisor, shell_disk: bytes
     properties = {**UEFI, "os_secure_boot": "required"}
     guest = built(qemu, shell_disk, image_properties=properties)
 
-    assert wait_for(lambda: "No bootable option" in console(qemu, guest), BOOT_S)
+    eventually(lambda: "No bootable option" in console(qemu, guest))
     assert 'EFI Internal Shell" from' in console(qemu, guest)
     assert "Security Violation" in console(qemu, guest)
     assert "DONE" not in console(qemu, guest)
@@ -88,7 +88,7 @@ def test_secure_boot_starts_nothing_unsigned(qemu: Hypervisor, shell_disk: bytes
 def test_stateless_firmware_keeps_nothing(qemu: Hypervisor, shell_disk: bytes) -> None:
     guest = built(qemu, shell_disk, image_properties={**UEFI, "hw_firmware_stateless": "yes"})
 
-    assert wait_for(lambda: "DONE" in console(qemu, guest).replace("echo DONE", ""), BOOT_S)
+    eventually(lambda: "DONE" in console(qemu, guest).replace("echo DONE", ""))
     assert not (qemu.state_dir / "i" / guest.uuid / VARIABLES).exists()
 
 
@@ -119,10 +119,10 @@ def test_guest_finds_its_tpm_whose_state_is_kept_until_it_goes(qemu: Hypervisor,
     def found() -> int:
         return console(qemu, guest).count("the BIOS has a TPM")
 
-    assert wait_for(lambda: found() == 1, BOOT_S)
+    eventually(lambda: found() == 1)
     (kept,) = state()
     qemu.driver.hard_reboot(guest)
-    assert wait_for(lambda: found() == 2, BOOT_S)
+    eventually(lambda: found() == 2)
     assert state() == [kept]
 
     qemu.driver.destroy(guest.uuid)
@@ -134,5 +134,5 @@ def test_guest_without_a_tpm_finds_none(qemu: Hypervisor) -> None:
     without = built(qemu, sector)
     control = built(qemu, boot_sector("control").ljust(2**20, b"\0"))
 
-    assert wait_for(lambda: "control" in console(qemu, control), BOOT_S)
+    eventually(lambda: "control" in console(qemu, control))
     assert "TPM" not in console(qemu, without)

@@ -15,7 +15,8 @@ from computeagent.protocol.guest_config import BootFile, DirectBoot, FirstBoot, 
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB
 from controlplane.launcher.demo_image.initramfs import initramfs
 from controlplane.launcher.demo_image.sources import KernelPackage, kernel_package
-from tests.e2e.drivers.conftest import IMAGE, Hypervisor, wait_for
+from tests.e2e.drivers.conftest import IMAGE, Hypervisor
+from tests.fixtures.patience import eventually
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 SCRIPT = b"""#!/bin/sh
@@ -56,7 +57,7 @@ def test_guest_boots_its_own_kernel_and_reads_what_it_was_given(qemu: Hypervisor
     def said() -> str:
         return qemu.driver.console_log(guest.uuid, max_bytes=1 << 20).decode(errors="replace")
 
-    assert wait_for(lambda: "User data ended with status 0" in said(), timeout_s=300), said()
+    eventually(lambda: "User data ended with status 0" in said(), said)
     text = said()
     assert "file: hello file" in text
     assert "of=its-image" in text

@@ -13,7 +13,8 @@ from computeagent.drivers.libvirt.interface_plug import interface_attach, interf
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.steps import FailureClass
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
-from tests.e2e.drivers.conftest import Hypervisor, wait_for
+from tests.e2e.drivers.conftest import Hypervisor
+from tests.fixtures.patience import eventually
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 
@@ -72,11 +73,11 @@ def test_guest_sees_the_card_come_and_go(qemu: Hypervisor, tmp_path_factory: pyt
     def said(words: str) -> bool:
         return words in qemu.driver.console_log(guest.uuid, max_bytes=100_000).decode(errors="replace")
 
-    assert wait_for(lambda: said("watching"), 120)
+    eventually(lambda: said("watching"))
     domain = domain_of(qemu, guest)
     interface_attach(domain, CARD, MAC)
-    assert wait_for(lambda: said("card is there"), 60)
+    eventually(lambda: said("card is there"))
     interface_detach(domain, MAC, timeout_s=60)
-    assert wait_for(lambda: said("card is gone"), 60)
+    eventually(lambda: said("card is gone"))
     assert not has_card(domain)
     interface_detach(domain, MAC, timeout_s=1)

@@ -14,11 +14,11 @@ from computeagent.drivers.libvirt.networks import network_ready
 from computeagent.protocol.guests import PortSpec
 from computeagent.protocol.steps import FailureClass
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
-from tests.e2e.drivers.conftest import IMAGE, Hypervisor, wait_for
+from tests.e2e.drivers.conftest import IMAGE, Hypervisor
+from tests.fixtures.patience import eventually
 
 pytestmark = pytest.mark.libvirt
 
-BOOT_TIMEOUT_S = 300.0
 OPEN_VSWITCH_XML = (
     "<network><name>{}</name><forward mode='bridge'/><bridge name='br-int'/><virtualport type='openvswitch'/></network>"
 )
@@ -101,6 +101,6 @@ def test_guest_of_an_embedded_hypervisor_gets_an_address_and_does_not_reach_its_
     def output() -> str:
         return qemu.driver.console_log(guest.uuid, max_bytes=100_000).decode(errors="replace").replace("\r", "")
 
-    assert wait_for(lambda: "\nlooked around" in output(), BOOT_TIMEOUT_S), output()
+    eventually(lambda: "\nlooked around" in output(), output)
     assert "10.0.2.15" in output()
     assert "\nhost was reached" not in output()

@@ -18,8 +18,9 @@ from computeagent.drivers.libvirt.private.stop import Stopped, private_daemon_st
 from computeagent.drivers.libvirt.qemu_account import QEMU_USER
 from computeagent.protocol.power import PowerState
 from controlplane.kernel.file_locks import lock_holder
-from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
+from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor
 from tests.fixtures.hypervisors import answers_known, daemons_end
+from tests.fixtures.patience import eventually
 from tests.fixtures.processes import ROOT
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
@@ -106,7 +107,7 @@ def test_daemon_that_dies_under_an_agent_is_started_again_by_it(state: Path) -> 
 
     os.kill(first, signal.SIGKILL)
 
-    assert wait_for(lambda: lock_holder(state / "hv" / "run" / "libvirtd.pid") is None)
+    eventually(lambda: lock_holder(state / "hv" / "run" / "libvirtd.pid") is None)
     assert [found.power_state for found in here.driver.guests()] == [PowerState.RUNNING]
     assert daemon_pid(state) != first
     here.driver.destroy(guest.uuid)
@@ -197,7 +198,7 @@ def test_end_on_request_stops_guests_and_daemon_and_twice_is_nothing(state: Path
     assert (kept, _read(Path(f"/proc/{qemu}/cmdline")) != b"") == (Stopped(guests_left=1, had_daemon=True), True)
     ended = private_daemon_stop(state / "hv", cache=state / "libvirt", grace_s=0, keep_guests=False)
     assert ended == Stopped(guests=1, had_daemon=True)
-    assert wait_for(lambda: _read(Path(f"/proc/{qemu}/cmdline")) == b"")
+    eventually(lambda: _read(Path(f"/proc/{qemu}/cmdline")) == b"")
     assert private_daemon_stop(state / "hv", cache=state / "libvirt", grace_s=0, keep_guests=False) == Stopped()
 
 
@@ -220,7 +221,7 @@ def test_files_of_a_running_guest_are_its_qemus_alone_below_a_directory_closed_t
         here = opened(state)
         guest = here.build(here.guest(ephemeral_gib=1, swap_mib=1))
 
-        assert wait_for(lambda: WORDS.encode() in here.driver.console_log(guest.uuid, max_bytes=1000))
+        eventually(lambda: WORDS.encode() in here.driver.console_log(guest.uuid, max_bytes=1000))
         files = sorted((state / "i" / guest.uuid).iterdir())
         assert [path.name for path in files] == ["config.iso", "console.log", "disk", "ephemeral", "swap"]
         console = files.pop(1)  # libvirtd's own, which hands QEMU the open file
@@ -255,10 +256,10 @@ def test_ordinary_user_has_real_guests(state: Path, qemu_answers: Path) -> None:
     assert traits == "CUSTOM_LIVE_MIGRATION_TARGET"
     qemu = guest_process(guest_uuid)
     assert Path(f"/proc/{qemu}").stat().st_uid == NOBODY
-    assert wait_for(lambda: WORDS.encode() in (home / "i" / guest_uuid / "console.log").read_bytes())
+    eventually(lambda: WORDS.encode() in (home / "i" / guest_uuid / "console.log").read_bytes())
     for pid in (qemu, daemon_pid(home)):
         os.kill(pid, signal.SIGKILL)
-    assert wait_for(lambda: _read(Path(f"/proc/{qemu}/cmdline")) == b"")
+    eventually(lambda: _read(Path(f"/proc/{qemu}/cmdline")) == b"")
 
 
 def test_image_is_read_by_qemu_and_not_by_others(state: Path) -> None:

@@ -18,8 +18,9 @@ from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.topology_json import guest_from_dict
 from controlplane.kernel.errors import Fenced
-from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
+from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor
 from tests.fixtures.hypervisors import answers_known
+from tests.fixtures.patience import PATIENCE_S, eventually
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
 
@@ -54,7 +55,7 @@ driver.close()
 
 def run_python(code: str, *arguments: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, timeout=2 * PATIENCE_S
     )
     return done.stdout.splitlines()
 
@@ -71,7 +72,7 @@ def said(hypervisor: Hypervisor, guest_uuid: str) -> int:
 def test_boot_sector_speaks_on_the_serial_log(qemu: Hypervisor) -> None:
     guest = qemu.build(qemu.guest())
 
-    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+    eventually(lambda: said(qemu, guest.uuid) == 1)
 
 
 def test_guest_pinned_to_a_cpu_and_a_numa_cell_boots(qemu: Hypervisor) -> None:
@@ -82,21 +83,21 @@ def test_guest_pinned_to_a_cpu_and_a_numa_cell_boots(qemu: Hypervisor) -> None:
     cell = {"id": 0, "cpuset": "", "pcpuset": "0", "memory_mib": 32, "pinning": [[0, min(on.pcpuset)]], "page_size": 4}
     guest = qemu.build(qemu.guest(numa_topology=guest_from_dict({"cells": [cell | {"host_cell": on.id}]})))
 
-    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+    eventually(lambda: said(qemu, guest.uuid) == 1)
 
 
 def test_log_keeps_what_was_said_before_a_reboot(qemu: Hypervisor) -> None:
     guest = qemu.build(qemu.guest())
-    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+    eventually(lambda: said(qemu, guest.uuid) == 1)
 
     qemu.driver.hard_reboot(guest)
 
-    assert wait_for(lambda: said(qemu, guest.uuid) == 2)
+    eventually(lambda: said(qemu, guest.uuid) == 2)
 
 
 def test_resumed_guest_runs_on_where_it_was_and_a_hard_reboot_begins_anew(qemu: Hypervisor) -> None:
     guest = qemu.build(qemu.guest())
-    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+    eventually(lambda: said(qemu, guest.uuid) == 1)
 
     qemu.driver.suspend(guest.uuid)
     qemu.driver.resume(guest)
@@ -105,7 +106,7 @@ def test_resumed_guest_runs_on_where_it_was_and_a_hard_reboot_begins_anew(qemu: 
 
     qemu.driver.suspend(guest.uuid)
     qemu.driver.hard_reboot(guest)
-    assert wait_for(lambda: said(qemu, guest.uuid) == 2)
+    eventually(lambda: said(qemu, guest.uuid) == 2)
 
 
 def test_qcow2_image_boots(qemu: Hypervisor, tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_qcow2_image_boots(qemu: Hypervisor, tmp_path: Path) -> None:
 
     guest = qemu.build(qemu.guest(content, image_disk_format="qcow2"), content)
 
-    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+    eventually(lambda: said(qemu, guest.uuid) == 1)
 
 
 def test_all_disks_and_q35_boot(qemu: Hypervisor) -> None:
@@ -128,7 +129,7 @@ def test_all_disks_and_q35_boot(qemu: Hypervisor) -> None:
         )
     )
 
-    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+    eventually(lambda: said(qemu, guest.uuid) == 1)
 
 
 def test_vnc_of_a_running_guest_is_a_socket_in_a_directory_closed_to_others(qemu: Hypervisor) -> None:
@@ -202,7 +203,7 @@ def test_half_made_disks_are_replaced(qemu: Hypervisor) -> None:
 
     qemu.build(guest)
 
-    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+    eventually(lambda: said(qemu, guest.uuid) == 1)
 
 
 def test_guest_whose_disk_is_gone_does_not_start(qemu: Hypervisor) -> None:
@@ -300,7 +301,7 @@ def test_guest_with_every_option_that_a_flavor_may_set_boots(qemu: Hypervisor, m
     properties = {**EVERY_PROPERTY, "hw_machine_type": machine}
     guest = qemu.build(qemu.guest(extra_specs=EVERYTHING, image_properties=properties))
 
-    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+    eventually(lambda: said(qemu, guest.uuid) == 1)
 
 
 @pytest.mark.parametrize(
@@ -328,7 +329,7 @@ def test_guest_boots_from_each_bus_with_each_model(
     properties = {name: value for name, value in wanted.items() if value}
     guest = qemu.build(qemu.guest(image_properties=properties))
 
-    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+    eventually(lambda: said(qemu, guest.uuid) == 1)
 
 
 def test_host_reports_what_its_qemu_gives(qemu: Hypervisor) -> None:
@@ -342,7 +343,7 @@ def test_host_reports_what_its_qemu_gives(qemu: Hypervisor) -> None:
 
 def test_counters_of_a_running_guest_are_qemus_own(qemu: Hypervisor) -> None:
     guest = qemu.build(qemu.guest())
-    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+    eventually(lambda: said(qemu, guest.uuid) == 1)
     counted = qemu.driver.guest_counters()[guest.uuid]
     assert counted.cpu_ns > 0
     assert counted.memory_actual_kib == guest.memory_mib * 1024

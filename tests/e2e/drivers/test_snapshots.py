@@ -12,7 +12,8 @@ from computeagent.drivers.libvirt.boot_sector import boot_sector
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass
-from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
+from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor
+from tests.fixtures.patience import eventually
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 LARGE = IMAGE + os.urandom(48 * 2**20)
@@ -43,7 +44,7 @@ def state(hypervisor: Hypervisor, guest: GuestSpec) -> PowerState:
 
 def test_new_guest_boots_from_the_copy_of_one_that_runs(qemu: Hypervisor, tmp_path: Path) -> None:
     guest = qemu.build(qemu.guest())
-    assert wait_for(lambda: said(qemu, guest) == 1)
+    eventually(lambda: said(qemu, guest) == 1)
 
     data = copied(qemu, guest)
 
@@ -52,7 +53,7 @@ def test_new_guest_boots_from_the_copy_of_one_that_runs(qemu: Hypervisor, tmp_pa
     info = subprocess.run(["qemu-img", "info", str(tmp_path / "copy")], capture_output=True, text=True, check=True)
     assert "backing file" not in info.stdout
     second = qemu.build(qemu.guest(data, image_disk_format="qcow2"), data)
-    assert wait_for(lambda: said(qemu, second) == 1)
+    eventually(lambda: said(qemu, second) == 1)
 
 
 @pytest.mark.parametrize("verb", ["pause", "suspend"])
@@ -127,4 +128,4 @@ def test_what_the_guest_wrote_is_in_the_copy(qemu: Hypervisor) -> None:
 
     second = qemu.build(qemu.guest(data, image_disk_format="qcow2"), data)
     log = qemu.driver.console_log
-    assert wait_for(lambda: b"written later" in log(second.uuid, max_bytes=10_000))
+    eventually(lambda: b"written later" in log(second.uuid, max_bytes=10_000))

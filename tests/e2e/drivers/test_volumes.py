@@ -22,8 +22,9 @@ from computeagent.protocol.volumes import NO_SOURCE, DiskSource, LocalDisk, Loca
 from computeagent.volumes.file.backend import FileBackend
 from computeagent.volumes.file.directory import PoolDirectory
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
-from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
+from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor
 from tests.e2e.drivers.volume_files import GIB, file_volume, path_of, with_volumes
+from tests.fixtures.patience import eventually
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 PASSPHRASE = "correct horse battery staple"
@@ -55,7 +56,7 @@ def test_guest_boots_from_a_volume_and_has_its_own_disks_beside(qemu: Hypervisor
     )
     qemu.driver.prepare_disks(guest)
     assert qemu.driver.spawn(guest).power_state is PowerState.RUNNING
-    assert wait_for(lambda: said(qemu, guest, WORDS))
+    eventually(lambda: said(qemu, guest, WORDS))
     names = [target.get("dev") for target in live(qemu, guest).iterfind("devices/disk[@device='disk']/target")]
     assert names == ["vda", "vdb", "vdc", "vdd"]
     assert {path.name for path in (qemu.state_dir / "i" / guest.uuid).iterdir()} >= {"ephemeral", "swap"}
@@ -184,7 +185,7 @@ def test_linux_sees_a_volume_come_grow_while_it_writes_and_go(
         user_data_base64=base64.b64encode(WATCH.encode()).decode(),
     )
     qemu.build(plain, content)
-    assert wait_for(lambda: said(qemu, plain, "watching"), 120)
+    eventually(lambda: said(qemu, plain, "watching"))
     volume = file_volume(qemu)
     guest = with_volumes(plain, volume)
     figures = {}
@@ -196,12 +197,12 @@ def test_linux_sees_a_volume_come_grow_while_it_writes_and_go(
         return answer
 
     timed("attach", qemu.driver.attach_volume, guest, volume.volume.id)
-    assert wait_for(lambda: said(qemu, guest, f"vdb:{GIB // 512}"), 60)
-    assert wait_for(lambda: written(qemu, guest) > 2, 60)
+    eventually(lambda: said(qemu, guest, f"vdb:{GIB // 512}"))
+    eventually(lambda: written(qemu, guest) > 2)
     timed("extend", qemu.driver.resize_volume, guest, volume.volume.id, 2 * GIB)
-    assert wait_for(lambda: said(qemu, guest, f"vdb:{2 * GIB // 512}"), 60)
+    eventually(lambda: said(qemu, guest, f"vdb:{2 * GIB // 512}"))
     before = written(qemu, guest)
-    assert wait_for(lambda: written(qemu, guest) > before, 60)
+    eventually(lambda: written(qemu, guest) > before)
 
     copy = qemu.state_dir / "copy"
     timed("copy", qemu.driver.copy_volume, guest, volume.volume.id, copy, lambda _done, _total: None)

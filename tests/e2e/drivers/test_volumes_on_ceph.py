@@ -16,9 +16,10 @@ from computeagent.protocol.power import PowerState
 from computeagent.protocol.volumes import NO_SOURCE, GuestVolume, PoolKind, VolumeSource, VolumeSourceKind, VolumeSpec
 from computeagent.volumes.rbd import RbdBackend
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
-from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, _real, wait_for
+from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, _real
 from tests.e2e.drivers.volume_files import GIB, with_volumes
 from tests.fixtures.hypervisors import daemons_end
+from tests.fixtures.patience import eventually
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 PASSPHRASE = "correct horse battery staple"
@@ -95,16 +96,16 @@ def test_a_volume_with_data_grows_is_copied_and_moves_to_a_guest_of_another_hype
     plain = qemu.build(linux(qemu, content, "first"), content)
     guest = with_volumes(plain, given(pool, spec))
     timed("attach", qemu.driver.attach_volume, guest, spec.id)
-    assert wait_for(lambda: written(qemu, guest) > 3, 180)
+    eventually(lambda: written(qemu, guest) > 3)
     timed("extend", qemu.driver.resize_volume, guest, spec.id, 2 * GIB)
-    assert wait_for(lambda: f"size {2 * GIB // 512}" in log_of(qemu, guest), 60)
+    eventually(lambda: f"size {2 * GIB // 512}" in log_of(qemu, guest))
     larger = replace(spec, size_gib=2)
     assert pool.extend(larger).size_bytes == 2 * GIB
 
     snapshot = str(uuid.uuid4())
     timed("snapshot", pool.snapshot_create, larger, snapshot, lambda _done, _total: None)
     at_least = written(qemu, guest)
-    assert wait_for(lambda: written(qemu, guest) > at_least, 60)
+    eventually(lambda: written(qemu, guest) > at_least)
     source = VolumeSource(VolumeSourceKind.SNAPSHOT, snapshot, spec.id)
     clone = VolumeSpec(str(uuid.uuid4()), "ceph", PoolKind.RBD, 2)
     began = time.monotonic()
@@ -117,7 +118,7 @@ def test_a_volume_with_data_grows_is_copied_and_moves_to_a_guest_of_another_hype
 
     for number, (volume, mark) in enumerate(((larger, "second"), (replace(clone, size_gib=2), "third"))):
         later = other.build(with_volumes(linux(other, content, mark), given(pool, volume)), content)
-        assert wait_for(lambda later=later: "found first line 1" in log_of(other, later), 180), number
+        eventually(lambda later=later: "found first line 1" in log_of(other, later), number)
         other.driver.destroy(later.uuid)
     record_property("seconds", figures)
     print(figures)
@@ -136,7 +137,7 @@ def test_guests_boot_from_ceph_and_ceph_guards_nothing(
         guest = with_volumes(guest, given(pool, root, device="vda", boot_index=0))
         hypervisor.driver.prepare_disks(guest)
         assert hypervisor.driver.spawn(guest).power_state is PowerState.RUNNING
-        assert wait_for(lambda at=hypervisor, guest=guest: WORDS in log_of(at, guest))
+        eventually(lambda at=hypervisor, guest=guest: WORDS in log_of(at, guest))
     for hypervisor in (qemu, other):
         for guest_uuid in hypervisor.made:
             hypervisor.driver.destroy(guest_uuid)

@@ -14,9 +14,10 @@ from computeagent.drivers.libvirt.driver import LibvirtDriver
 from computeagent.protocol.power import PowerState, StateReason
 from computeagent.protocol.volumes import VolumeFacts
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
-from tests.e2e.drivers.conftest import Hypervisor, wait_for
+from tests.e2e.drivers.conftest import Hypervisor
 from tests.e2e.drivers.volume_files import file_volume, path_of, with_volumes
 from tests.fixtures.hypervisors import answers_known, daemons_end
+from tests.fixtures.patience import eventually
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 WRITE = """#!/bin/sh
@@ -77,14 +78,14 @@ def test_guest_whose_volume_is_full_stands_still_and_runs_on_once_there_is_room(
         return facts.power_state, facts.reason, facts.details
 
     still = (PowerState.PAUSED, StateReason.IO_ERROR, "vdb: no space left")
-    assert wait_for(lambda: state() == still, 120), state()
+    eventually(lambda: state() == still, state)
     assert not said("wrote 48")
     qemu.driver.unpause(guest.uuid)
-    assert wait_for(lambda: state() == still, 30)  # there is no room yet
+    eventually(lambda: state() == still)  # there is no room yet
 
     subprocess.run(["mount", "-o", "remount,size=200m", str(volumes)], check=True)
     qemu.driver.unpause(guest.uuid)
-    assert wait_for(lambda: said("wrote 48"), 60)
+    eventually(lambda: said("wrote 48"))
     assert state()[0] is PowerState.RUNNING
     with path_of(guest.volumes[0]).open("rb") as file:
         for number in (1, 15, 16, 17, 48):
@@ -133,7 +134,7 @@ def test_guest_is_frozen_while_its_volume_begins_to_be_copied_and_no_longer(
     def said(words: str) -> int:
         return qemu.driver.console_log(guest.uuid, max_bytes=100_000).decode(errors="replace").count(f"\n{words}")
 
-    assert wait_for(lambda: said("agent listens") > 0, 120)
+    eventually(lambda: said("agent listens") > 0)
     thawed_while_copying = []
 
     def progress(_done: int, _total: int) -> None:
@@ -148,8 +149,9 @@ def test_guest_is_frozen_while_its_volume_begins_to_be_copied_and_no_longer(
             break
     assert facts.is_consistent and 0 < facts.frozen_ms < 20_000
     assert thawed_while_copying and all(thawed_while_copying)
-    assert wait_for(lambda: said("asked to thaw") >= said("asked to freeze") >= 1, 60), qemu.driver.console_log(
-        guest.uuid, max_bytes=1500
+    eventually(
+        lambda: said("asked to thaw") >= said("asked to freeze") >= 1,
+        lambda: qemu.driver.console_log(guest.uuid, max_bytes=1500),
     )
     assert copy.read_bytes()[: 2**20] == path_of(volume).read_bytes()[: 2**20]
     print(f"frozen for {facts.frozen_ms} ms")
@@ -159,7 +161,8 @@ def test_guest_is_frozen_while_its_volume_begins_to_be_copied_and_no_longer(
     marker.touch()
     qemu.driver.close()
     qemu.driver.open()
-    assert wait_for(lambda: said("asked to thaw") > thawed) and not marker.exists()
+    eventually(lambda: said("asked to thaw") > thawed)
+    assert not marker.exists()
 
     def take() -> VolumeFacts:
         return VolumeFacts(used_bytes=int(marker.exists()))

@@ -15,7 +15,8 @@ from computeagent.drivers.rescue_image import of_rescue_image
 from computeagent.protocol.guests import GuestSpec, RescueImage
 from computeagent.protocol.steps import FailureClass
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
-from tests.e2e.drivers.conftest import WORDS, Hypervisor, wait_for
+from tests.e2e.drivers.conftest import WORDS, Hypervisor
+from tests.fixtures.patience import eventually
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 
@@ -70,18 +71,18 @@ def domain_xml(qemu: Hypervisor, guest: GuestSpec) -> str:
 
 def test_rescued_guest_boots_from_the_rescue_disk_and_afterwards_from_its_own(qemu: Hypervisor) -> None:
     guest = qemu.build(qemu.guest())
-    assert wait_for(lambda: said(qemu, guest, WORDS) == 1)
+    eventually(lambda: said(qemu, guest, WORDS) == 1)
 
     in_rescue = rescued(qemu, guest)
-    assert wait_for(lambda: said(qemu, guest, RESCUE_WORDS) == 1)
+    eventually(lambda: said(qemu, guest, RESCUE_WORDS) == 1)
     xml = domain_xml(qemu, guest)
     assert "disk.rescue" in xml
     assert "vdb" in xml
     qemu.driver.hard_reboot(in_rescue)
-    assert wait_for(lambda: said(qemu, guest, RESCUE_WORDS) == 2)
+    eventually(lambda: said(qemu, guest, RESCUE_WORDS) == 2)
 
     qemu.driver.hard_reboot(guest)
-    assert wait_for(lambda: said(qemu, guest, WORDS) == 2)
+    eventually(lambda: said(qemu, guest, WORDS) == 2)
     assert "disk.rescue" not in domain_xml(qemu, guest)
 
 
@@ -89,7 +90,7 @@ def test_rescued_guest_boots_from_the_rescue_disk_and_afterwards_from_its_own(qe
 def test_rescue_disk_is_on_the_bus_of_its_image_and_booted_from(qemu: Hypervisor, bus: str) -> None:
     guest = qemu.build(qemu.guest())
     rescued(qemu, guest, hw_rescue_bus=bus)
-    assert wait_for(lambda: said(qemu, guest, RESCUE_WORDS) == 1)
+    eventually(lambda: said(qemu, guest, RESCUE_WORDS) == 1)
 
 
 def test_rescue_by_a_disc_has_the_disc(qemu: Hypervisor) -> None:
@@ -100,7 +101,7 @@ def test_rescue_by_a_disc_has_the_disc(qemu: Hypervisor) -> None:
 
 def test_rebuilt_guest_boots_from_the_new_image_with_none_of_the_old_disk(qemu: Hypervisor) -> None:
     guest = qemu.build(qemu.guest())
-    assert wait_for(lambda: said(qemu, guest, WORDS) == 1)
+    eventually(lambda: said(qemu, guest, WORDS) == 1)
     checksum = f"sha256:{hashlib.sha256(RESCUE_IMAGE).hexdigest()}"
     new = replace(guest, image_id="new", image_checksum=checksum, image_size_bytes=len(RESCUE_IMAGE))
 
@@ -109,7 +110,7 @@ def test_rebuilt_guest_boots_from_the_new_image_with_none_of_the_old_disk(qemu: 
     qemu.driver.prepare_disks(new)
     qemu.driver.spawn(new)
 
-    assert wait_for(lambda: said(qemu, guest, RESCUE_WORDS) == 1)
+    eventually(lambda: said(qemu, guest, RESCUE_WORDS) == 1)
     assert said(qemu, guest, WORDS) == 0
 
 
@@ -127,14 +128,14 @@ def with_agent(qemu: Hypervisor, linux: bytes, script: str) -> GuestSpec:
         user_data_base64=base64.b64encode(script.encode()).decode(),
     )
     qemu.build(guest, linux)
-    assert wait_for(lambda: said(qemu, guest, "\nagent listens") > 0, 120)
+    eventually(lambda: said(qemu, guest, "\nagent listens") > 0)
     return guest
 
 
 def test_agent_in_the_guest_sets_the_password_or_says_why_not(qemu: Hypervisor, linux: bytes) -> None:
     guest = with_agent(qemu, linux, AGENT)
     qemu.driver.set_password(guest, user="root", password="a new one: ü")
-    assert wait_for(lambda: said(qemu, guest, "password of root is now <a new one: ü>") == 1)
+    eventually(lambda: said(qemu, guest, "password of root is now <a new one: ü>") == 1)
     with pytest.raises(DriverError, match="there is no such user") as refused:
         qemu.driver.set_password(guest, user="boss", password="another")
     assert refused.value.failure_class is FailureClass.USER

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.ordinary_user import as_ordinary_user, owned_by_ordinary_user, python_of_ordinary_user
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.processes import ROOT
 
 pytestmark = [pytest.mark.processes, pytest.mark.long]
@@ -61,6 +62,11 @@ def test_an_ordinary_user_has_networks_in_a_user_namespace(tmp_path: Path) -> No
     command = ["unshare", "-U", "-r", "-n", "-m", python_of_ordinary_user(), "-c", PROGRAM]
     home = owned_by_ordinary_user(tmp_path)
     done = subprocess.run(
-        as_ordinary_user([*command, str(home)]), cwd=ROOT, capture_output=True, text=True, timeout=180, check=False
+        as_ordinary_user([*command, str(home)]),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.stdout.endswith("all done\n"), done.stdout + done.stderr

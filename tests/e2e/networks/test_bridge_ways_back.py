@@ -17,6 +17,7 @@ from computeagent.networks.bridge.dhcp_server import running
 from computeagent.networks.bridge.plug import BridgePlug
 from computeagent.protocol.networks import HostNetworks, RouterLeg, RouterSpec, SubnetSpec
 from controlplane.kernel.kill_points import VARIABLE
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.processes import ROOT
 from tests.worlds.bridge_place import OPEN, Place, document, group, network, new_id, port_in, rule
 
@@ -39,7 +40,7 @@ def _agent(place: Place, documents: Sequence[HostNetworks], drill: Path) -> subp
         capture_output=True,
         check=False,
         cwd=ROOT,
-        timeout=180,
+        timeout=PATIENCE_S,
         env={**os.environ, VARIABLE: str(drill)},
     )
 

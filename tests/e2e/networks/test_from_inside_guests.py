@@ -19,7 +19,6 @@ from tests.fixtures.processes import Processes
 from tests.fixtures.ssh import key_pair_make, ssh
 
 pytestmark = [pytest.mark.qemu, pytest.mark.libvirt, pytest.mark.long]
-BOOT_TIMEOUT_S = 300.0
 LOOPBACK = (
     "echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet; ip address del 127.0.0.1/8 dev lo; "
     "ip route add 127.0.0.1 via {gateway} dev eth0; nc -w 2 127.0.0.1 {port} < /dev/null; echo ended $?; "
@@ -72,7 +71,7 @@ def test_guests_reach_their_network_and_neither_others_nor_what_carries_them(her
         "two": guest_make(here, "two", "hv-2", "private"),
         "other": guest_make(here, "other", "hv-1", "apart"),
     }
-    here.wait_for(lambda: here.statuses() == ["ACTIVE"] * 3, BOOT_TIMEOUT_S)
+    here.wait_for(lambda: here.statuses() == ["ACTIVE"] * 3)
     found = {name: here.call(f"instances/{uuid}/")["addresses"] for name, uuid in guests.items()}
     (group,) = [one["id"] for one in here.call("security-groups/")["results"]]
     for protocol in ("tcp", "icmp", "udp"):  # what is not reached is not reached for other reasons
@@ -82,8 +81,8 @@ def test_guests_reach_their_network_and_neither_others_nor_what_carries_them(her
     floating = here.call("floating-ips/", {"network": public, "port": port})["address"]
     (two,), (other,) = found["two"]["private"], found["other"]["apart"]
     for name, uuid in guests.items():
-        here.wait_for(lambda name=name, uuid=uuid: has_its_addresses(here, uuid, found[name]), BOOT_TIMEOUT_S)
-    here.wait_for(lambda: ssh(here, key, floating, "true").returncode == 0, BOOT_TIMEOUT_S)
+        here.wait_for(lambda name=name, uuid=uuid: has_its_addresses(here, uuid, found[name]))
+    here.wait_for(lambda: ssh(here, key, floating, "true").returncode == 0)
 
     def inside(command: str) -> str:
         return ssh(here, key, floating, command).stdout
@@ -93,7 +92,7 @@ def test_guests_reach_their_network_and_neither_others_nor_what_carries_them(her
         assert "ended" in said, said
         return "ended 0" in said
 
-    here.wait_for(lambda: pings(two), 20)
+    here.wait_for(lambda: pings(two))
     assert not pings(other), "a guest of another network"
     hypervisor = addresses_of(here, "--host", "hv-1")
     assert hypervisor, "it has an address of the underlay at least"

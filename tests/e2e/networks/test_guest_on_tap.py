@@ -23,14 +23,14 @@ from computeagent.protocol.guest_config import GuestConfig
 from computeagent.protocol.guests import PortSpec
 from computeagent.protocol.networks import HostNetworks, NetworkBackendKind
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
-from tests.e2e.drivers.conftest import Hypervisor, wait_for
+from tests.e2e.drivers.conftest import Hypervisor
 from tests.fixtures.hypervisors import answers_known
+from tests.fixtures.patience import eventually
 from tests.units.computeagent.agent.conductor_double import ConductorDouble
 from tests.worlds.bridge_place import OPEN, document, network, port_in, run
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.processes, pytest.mark.long]
 
-BOOT_TIMEOUT_S = 300.0
 ASK = b"""#!/bin/sh
 ip link set eth0 up
 udhcpc -i eth0 -n -q -s /lib/udhcpc.sh
@@ -101,7 +101,7 @@ def test_guest_gets_its_address_on_its_tap(
         return driver.console_log(guest.uuid, max_bytes=65536).decode(errors="replace").replace("\r", "")
 
     prefix, tap = namespace.ensure().prefix, tap_name(port.id)
-    assert wait_for(lambda: "\nasked" in said(), BOOT_TIMEOUT_S), said()
+    eventually(lambda: "\nasked" in said(), said)
     assert "inet 10.57.0.5/24" in said()
     link = run(*prefix, "ip", "link", "show", "dev", tap).stdout
     assert "mtu 1400" in link
@@ -110,7 +110,7 @@ def test_guest_gets_its_address_on_its_tap(
     assert conductor.networks_told[-1].active_ports == (port.id,)
 
     driver.hard_reboot(guest)
-    assert wait_for(lambda: said().count("\nasked") == 2, BOOT_TIMEOUT_S), said()
+    eventually(lambda: said().count("\nasked") == 2, said)
 
     driver.destroy(guest.uuid)
     assert run(*prefix, "ip", "link", "show", "dev", tap, check=False).returncode != 0

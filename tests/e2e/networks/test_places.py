@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +16,7 @@ import pytest
 
 from computeagent.networks.places.probe import places_lack, way_out_lack
 from tests.fixtures.ordinary_user import as_ordinary_user, owned_by_ordinary_user, python_of_ordinary_user
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.processes import ROOT
 
 pytestmark = pytest.mark.processes
@@ -67,14 +67,14 @@ class Machine:
 
     def ask(self, verb: str, *hosts: str) -> dict:
         process = self.begin(verb, *hosts)
-        output, errors = process.communicate(timeout=120)
+        output, errors = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0, errors
         return json.loads(output.splitlines()[-1])
 
     def inside(self, prefix: list[str], *command: str) -> "subprocess.CompletedProcess[str]":
         """As the agent runs it, who is the same user."""
         plain = [*prefix, *command]
-        return subprocess.run(self.command(plain), capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(self.command(plain), capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 @pytest.fixture(params=["root", "user"])
@@ -84,13 +84,13 @@ def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
         pytest.skip("not root")
     if is_root and (lack := places_lack()):
         pytest.skip(f"missing: {'; '.join(lack)}")
-    directory = Path(tempfile.mkdtemp(prefix="kn-places-"))
-    here = Machine(directory if is_root else owned_by_ordinary_user(directory), is_root=is_root)
-    if not is_root and (lack := here.ask("lack")["lack"] or way_out_lack()):
-        pytest.skip(f"missing: {lack}")
-    yield here
-    here.ask("remove")
-    shutil.rmtree(directory)
+    with tempfile.TemporaryDirectory(prefix="kn-places-") as name:
+        directory = Path(name)
+        here = Machine(directory if is_root else owned_by_ordinary_user(directory), is_root=is_root)
+        if not is_root and (lack := here.ask("lack")["lack"] or way_out_lack()):
+            pytest.skip(f"missing: {lack}")
+        yield here
+        here.ask("remove")
 
 
 def reaches(machine: Machine, prefix: list[str], address: str) -> bool:
@@ -163,7 +163,7 @@ def test_removed_with_what_a_hypervisor_made_and_nothing_is_left(machine: Machin
 
     assert machine.ask("remove") == {"removed": True}
 
-    assert left.wait(timeout=60) != 0
+    assert left.wait(timeout=PATIENCE_S) != 0
     assert machine.ask("remove") == {"removed": False}
     assert not [name for name in os.listdir("/run/netns") if name.startswith(middle)]
     assert link not in os.listdir("/sys/class/net")

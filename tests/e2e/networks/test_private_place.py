@@ -17,6 +17,7 @@ from tests.fixtures.ordinary_user import (
     owned_by_ordinary_user,
     python_of_ordinary_user,
 )
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.processes import ROOT
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
@@ -111,7 +112,7 @@ def ran(state: Path, *, is_root: bool) -> dict:
         # Its /dev/net/tun; the user himself comes later: he may not be able to read what is imported.
         prefix = [word if word != str(user) else "0" for word in as_ordinary_user([])]
     program = [*prefix, sys.executable, "-c", PROGRAM, str(state), str(user), python]
-    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False, timeout=180)
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

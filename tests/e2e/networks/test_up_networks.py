@@ -35,7 +35,7 @@ def test_guests_on_two_hypervisors_are_reached_by_floating_addresses_until_down(
         for guest, one in zip(guests, instances, strict=True):
             (address,) = one["addresses"]["private"]
             words = f"eth0 has {address}"
-            here.wait_for(lambda guest=guest, words=words: words in here.console(guest), 240)
+            here.wait_for(lambda guest=guest, words=words: words in here.console(guest))
 
         (public,) = [one["id"] for one in here.call("networks/")["results"] if one["name"] == "public"]
         ports = [one for one in here.call("ports/")["results"] if one["instance"] in guests]
@@ -48,7 +48,7 @@ def test_guests_on_two_hypervisors_are_reached_by_floating_addresses_until_down(
         (group,) = [one["id"] for one in here.call("security-groups/")["results"]]
         rule = {"group": group, "direction": "ingress", "protocol": "icmp"}
         here.call("security-group-rules/", method="POST", body=rule)
-        here.wait_for(lambda: all(answers(each) for each in floating), 90)
+        here.wait_for(lambda: all(answers(each) for each in floating))
 
         here.kill_nine("manage.py up")
         assert all(answers(each) for each in floating)  # nobody of ours has to live for that

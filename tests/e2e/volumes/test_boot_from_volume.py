@@ -21,8 +21,8 @@ from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
 from servers.instances.services.rescue import instance_rescue
 from servers.models import Image, Instance, Volume
-from tests.e2e.drivers.conftest import wait_for
 from tests.fixtures.hypervisors import answers_known, daemons_end
+from tests.fixtures.patience import eventually
 from tests.worlds import cloud as world
 from tests.worlds.agent_hands import Hands
 
@@ -110,7 +110,7 @@ def test_a_volume_made_of_an_image_on_the_way_boots_there_and_then_elsewhere(
     first.refresh_from_db()
     root = Volume.objects.get()
     assert (first.vm_state, root.state) == ("active", "in-use")
-    assert wait_for(lambda: says(first))
+    eventually(lambda: says(first))
 
     instance_delete(caller=who.member, instance_id=first.pk)
     hands[first.host].do(WorkKind.DELETE)
@@ -121,14 +121,14 @@ def test_a_volume_made_of_an_image_on_the_way_boots_there_and_then_elsewhere(
     second = asked(who, "second", {"source_type": "volume", "uuid": str(root.pk), "boot_index": 0})
     assert second.host not in ("", first.host)
     hands[second.host].do(WorkKind.BUILD)
-    assert wait_for(lambda: says(second))
+    eventually(lambda: says(second))
 
     instance_rescue(caller=who.member, instance_id=second.pk, image="rescuer")
     hands[second.host].do(WorkKind.RESCUE)
-    assert wait_for(lambda: says(second, RESCUE_WORDS))
+    eventually(lambda: says(second, RESCUE_WORDS))
     instance_act(caller=who.member, instance_id=second.pk, action="unrescue")
     hands[second.host].do(WorkKind.UNRESCUE)
-    assert wait_for(lambda: says(second, times=2))
+    eventually(lambda: says(second, times=2))
     second.refresh_from_db()
     assert second.vm_state == "active"
 

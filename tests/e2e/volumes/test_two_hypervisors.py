@@ -21,8 +21,9 @@ from computeagent.volumes.file.directory import pool_begin
 from computeagent.volumes.nbd.backend import NbdBackend
 from computeagent.volumes.nbd.client import NbdClient
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
-from tests.e2e.drivers.conftest import Hypervisor, wait_for
+from tests.e2e.drivers.conftest import Hypervisor
 from tests.fixtures.hypervisors import answers_known, daemons_end
+from tests.fixtures.patience import eventually
 from tests.fixtures.servers import free_port
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.processes]
@@ -146,9 +147,9 @@ def test_what_linux_wrote_on_one_host_linux_reads_on_the_other(
             user_data_base64=base64.b64encode(SCRIPT.replace("NAME", name).encode()).decode(),
         )
         host.hypervisor.build(guest, content)
-        assert wait_for(lambda at=host, of=guest: at.says(of, "watching"), 120)
+        eventually(lambda at=host, of=guest: at.says(of, "watching"))
         having = host.attach(guest, host.connected(volume))
-        assert wait_for(lambda at=host, of=guest: at.says(of, "wrote 42"), 60)
+        eventually(lambda at=host, of=guest: at.says(of, "wrote 42"))
         assert host.says(guest, f"found <{expected} was here" if expected else "found <>")
         host.hypervisor.driver.detach_volume(having, volume.id, timeout_s=60)
         host.pools[pool].disconnect(volume)

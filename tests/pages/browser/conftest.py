@@ -11,6 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.fixtures.patience import PATIENCE_S
 from tests.pages.browser.barriers import barriers
 from tests.worlds.cloud import PASSWORD, People, cloud
 
@@ -24,8 +25,8 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 OpenPage = Callable[..., Page]
-TIMEOUT_MS = 60_000
-"""How long whatever a page is to show may take: a busy machine needs several seconds for one answer."""
+TIMEOUT_MS = PATIENCE_S * 1000
+"""How long whatever a page is to show may take."""
 expect.set_options(timeout=TIMEOUT_MS)
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from controlplane.launcher.children import WEB_WORKER
 from tests.fixtures.migrated import MigratedDatabases, race_environment
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.processes import Processes
-from tests.fixtures.servers import free_port, wait_until
+from tests.fixtures.servers import free_port
 from tests.pages.browser.acts import Acts, acts_on
 
 
@@ -32,12 +33,12 @@ class Site:
             "--no-control-socket", env=self.env,
         )  # fmt: skip
         process = self.process
-        wait_until(lambda: "Booting worker" in self.processes.log(process), timeout_s=60, what="the web server starts")
+        eventually(lambda: "Booting worker" in self.processes.log(process), "the web server starts")
 
     def stop(self) -> None:
         assert self.process is not None
         os.kill(self.process.pid, signal.SIGTERM)
-        self.process.wait(60)
+        self.process.wait(PATIENCE_S)
 
     @property
     def url(self) -> str:

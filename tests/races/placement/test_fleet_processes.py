@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.fixtures.migrated import race_environment
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.processes import ROOT
 
 HERE = Path(__file__).parent
@@ -41,7 +42,7 @@ class FleetProcess:
 
     def end(self) -> None:
         """Close its input and wait."""
-        self._process.communicate(timeout=120)
+        self._process.communicate(timeout=PATIENCE_S)
 
     def _answer(self) -> object:
         assert self._process.stdout is not None

@@ -11,6 +11,7 @@ import pytest
 
 from controlplane.kernel.kill_points import VARIABLE
 from tests.fixtures.ovn import Central, missing_for_ovn, ovn_central
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.races import ROOT, race_environment
 
 PROGRAM = Path(__file__).parent / "ovn_kill_race.py"
@@ -39,7 +40,9 @@ def test_killed_while_it_writes_the_next_comparison_heals(
     def run(*verbs: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, str(PROGRAM), central.address("nb"), *verbs]
         env = {**race_environment(either_database_url, tmp_path), VARIABLE: str(drill)}
-        return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
+        return subprocess.run(
+            command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=3 * PATIENCE_S, check=False
+        )
 
     def outcome(*verbs: str) -> dict[str, int]:
         done = run(*verbs)

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.migrated import MigratedDatabases
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.processes import Processes
-from tests.races.work.test_wakeups_between_processes import environment, wait_for
+from tests.races.work.test_wakeups_between_processes import environment
 
 CANARY_HELD = "SELECT until FROM work_namedlease WHERE name = 'conductor-canary'"
+SILENCE_S = 5
 PLACES = {"sentinel": 0, "worker": 1, "monitor": 2, "pusher": 3}
 
 
@@ -44,7 +46,7 @@ class Conductor:
         """One that has all its children: sentinel, worker, monitor, pusher."""
         if self.main is None or self.main.poll() is not None:
             self.main = self.processes.manage("conductor", "--workers", "1", env=self.env)
-            wait_for(self._is_complete)
+            eventually(self._is_complete)
             time.sleep(0.5)
         return self.main
 
@@ -63,7 +65,9 @@ class Conductor:
 def conductor(module_processes: Processes, migrated: MigratedDatabases) -> Conductor:
     directory = module_processes.directory
     database = directory / "kilonova.sqlite3"
-    return Conductor(module_processes, environment(directory, migrated.sqlite(database)), database)
+    env = environment(directory, migrated.sqlite(database))
+    env |= {"CONDUCTOR_GUARD_SILENCE_S": str(SILENCE_S), "STOP_LIMIT_S": str(int(PATIENCE_S))}
+    return Conductor(module_processes, env, database)
 
 
 @pytest.mark.processes
@@ -71,17 +75,32 @@ def conductor(module_processes: Processes, migrated: MigratedDatabases) -> Condu
 def test_killing_any_process_ends_the_whole_tree(victim: str, conductor: Conductor) -> None:
     main, tree = conductor.running(), list(conductor.tree)
     os.kill(main.pid if victim == "main" else tree[PLACES[victim]], signal.SIGKILL)
-    main.wait(90)
-    wait_for(lambda: not any(is_alive(pid) for pid in tree))
+    main.wait(PATIENCE_S)
+    eventually(lambda: not any(is_alive(pid) for pid in tree))
     before = conductor.canary()
     again = conductor.running()
-    wait_for(lambda: conductor.canary() != before)
+    eventually(lambda: conductor.canary() != before)
     assert again.poll() is None
 
 
 @pytest.mark.processes
-def test_sigterm_stops_it_cleanly_within_ten_seconds(conductor: Conductor) -> None:
+def test_machine_that_stands_still_kills_no_conductor(conductor: Conductor) -> None:
+    main, tree = conductor.running(), list(conductor.tree)
+    before = conductor.canary()
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for pid in (main.pid, *tree):
+            os.kill(pid, number)
+        if number == signal.SIGSTOP:
+            time.sleep(SILENCE_S + 3)  # longer than its guard may be silent while it runs
+    eventually(lambda: conductor.canary() != before)
+    assert main.poll() is None, conductor.processes.log(main)
+    assert all(is_alive(pid) for pid in tree)
+    assert "stood still" in conductor.processes.log(main)
+
+
+@pytest.mark.processes
+def test_sigterm_stops_it_cleanly(conductor: Conductor) -> None:
     main = conductor.running()
     main.terminate()
-    assert main.wait(90) == 0, conductor.processes.log(main)
+    assert main.wait(PATIENCE_S) == 0, conductor.processes.log(main)
     assert not any(is_alive(pid) for pid in conductor.tree)

@@ -12,8 +12,9 @@ import pytest
 
 from tests.fixtures.file_server import file_server
 from tests.fixtures.migrated import MigratedDatabases
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.processes import ROOT, Processes
-from tests.races.work.test_wakeups_between_processes import environment, wait_for
+from tests.races.work.test_wakeups_between_processes import environment
 
 pytestmark = [pytest.mark.processes, pytest.mark.long]
 
@@ -50,20 +51,20 @@ def test_import_outlives_a_killed_and_a_stopped_conductor(processes: Processes, 
             return found is not None and found[0] == attempt and len(server.asked) == attempt
 
         killed = processes.manage("conductor", "--workers", "1", env=env)
-        wait_for(lambda: begun(1))
+        eventually(lambda: begun(1))
         os.killpg(os.getpgid(killed.pid), signal.SIGKILL)
-        killed.wait(90)
+        killed.wait(PATIENCE_S)
 
         stopped = processes.manage("conductor", "--workers", "1", env=env)
-        wait_for(lambda: begun(2))
+        eventually(lambda: begun(2))
         stopped.send_signal(signal.SIGTERM)
-        assert stopped.wait(90) == 0
+        assert stopped.wait(PATIENCE_S) == 0
         # Given back, and the attempt not counted: nobody has to wait for the lease.
         assert row(database, "SELECT state, max_attempts FROM work_work") == ("waiting", 6)
 
         server.file("/a", data)
         processes.manage("conductor", "--workers", "1", env=env)
-        wait_for(lambda: row(database, "SELECT status FROM servers_image") == ("active",))
-        wait_for(lambda: row(database, "SELECT state FROM work_work") == ("done",))
+        eventually(lambda: row(database, "SELECT status FROM servers_image") == ("active",))
+        eventually(lambda: row(database, "SELECT state FROM work_work") == ("done",))
     assert row(database, "SELECT size_bytes FROM servers_image") == (len(data),)
     assert row(database, "SELECT state, reason FROM servers_imagetask") == ("success", "")

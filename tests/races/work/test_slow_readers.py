@@ -17,9 +17,10 @@ import pytest
 
 from controlplane.launcher.children import WEB_WORKER
 from tests.fixtures.migrated import race_environment
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.processes import ROOT, Processes
 from tests.fixtures.s3_server import S3Server
-from tests.fixtures.servers import free_port, wait_until
+from tests.fixtures.servers import free_port
 
 pytestmark = pytest.mark.processes
 
@@ -41,7 +42,7 @@ class Served:
 
     def ask(self, path: str) -> http.client.HTTPConnection:
         """A connection on which this was asked for; it reads as slowly as it likes."""
-        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         link.sock = socket.socket()
         link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         link.sock.settimeout(60)
@@ -62,7 +63,7 @@ class Served:
 @pytest.fixture(params=["directory", pytest.param("s3", marks=pytest.mark.long)])
 def served(request: pytest.FixtureRequest, processes: Processes, sqlite_file_url: str, tmp_path: Path) -> Served:
     env = {**race_environment(sqlite_file_url, tmp_path), "IMAGE_DOWNLOADS": str(PLACES)}
-    env["IMAGE_DOWNLOADS_EACH"] = str(PLACES)
+    env |= {"IMAGE_DOWNLOADS_EACH": str(PLACES), "LARGE_ANSWER_STALLED_S": "3600"}
     if request.param == "s3":
         s3_server: S3Server = request.getfixturevalue("s3_server")
         env |= s3_server.settings("slow-readers/")
@@ -72,22 +73,22 @@ def served(request: pytest.FixtureRequest, processes: Processes, sqlite_file_url
     port = free_port()
     web = processes.python(
         "-m", "gunicorn", "controlplane.wsgi:application", "--bind", f"127.0.0.1:{port}", "--worker-class", WEB_WORKER,
-        "--workers", "1", "--threads", str(THREADS), "--graceful-timeout", "5", "--keep-alive", "60",
+        "--workers", "1", "--threads", str(THREADS), "--graceful-timeout", "60", "--keep-alive", "60",
         "--no-control-socket", env=env,
     )  # fmt: skip
-    wait_until(lambda: status_of(port) == 200, timeout_s=60, what="the web server answers")
+    eventually(lambda: status_of(port) == 200, "the web server answers")
     return Served(port, web.pid, told["image"], told["token"], hashlib.sha256(data).hexdigest())
 
 
 def status_of(port: int) -> int:
-    with suppress(OSError), closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as link:
+    with suppress(OSError), closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as link:
         link.request("GET", "/healthz")
         return link.getresponse().status
     return 0
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
-    wait_until(condition, timeout_s=60, what=what)
+    eventually(condition, what)
 
 
 def test_slow_readers_hold_up_nobody_and_leave_no_place_taken(served: Served) -> None:

@@ -18,8 +18,9 @@ import pytest
 
 from controlplane.launcher.children import WEB_WORKER
 from tests.fixtures.migrated import race_environment
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.processes import ROOT, Processes
-from tests.fixtures.servers import free_port, wait_until
+from tests.fixtures.servers import free_port
 
 pytestmark = pytest.mark.processes
 
@@ -57,10 +58,10 @@ def server(module_processes: Processes, env: dict[str, str]) -> "Server":
     number, pid = free_port(), Path(env["KILONOVA_STATE"]) / "pid"
     module_processes.python(
         "-m", "gunicorn", "controlplane.wsgi:application", "--bind", f"127.0.0.1:{number}",
-        "--worker-class", WEB_WORKER, "--workers", "1", "--threads", str(THREADS), "--graceful-timeout", "5",
+        "--worker-class", WEB_WORKER, "--workers", "1", "--threads", str(THREADS), "--graceful-timeout", "60",
         "--pid", str(pid), "--no-control-socket", env=env,
     )  # fmt: skip
-    wait_until(lambda: healthy(number), timeout_s=60, what="the web server answers")
+    eventually(lambda: healthy(number), "the web server answers")
     return Server(number, pid)
 
 
@@ -80,7 +81,7 @@ class Server:
 
 
 def healthy(port: int) -> bool:
-    link = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     try:
         link.request("GET", "/healthz")
         return link.getresponse().status == 200
@@ -96,7 +97,7 @@ class OpenPage:
     all: ClassVar[list["OpenPage"]] = []
 
     def __init__(self, port: int, cookie: str, *watches: str) -> None:
-        self.link = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self.link = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
         query = "&".join(f"watch={watch}" for watch in watches)
         self.link.request("GET", f"/events/?{query}", headers={"Cookie": cookie, "Accept": "text/event-stream"})
         self.answer = self.link.getresponse()
@@ -182,7 +183,7 @@ def test_burst_is_few_events(port: int, act: Act) -> None:
 
 def test_client_of_http_1_0_gets_plain_bytes_to_the_end_of_the_connection(port: int, act: Act) -> None:
     root = act("log_in", "root", "ops", "admin")
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as link:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as link:
         link.sendall(
             f"GET /events/?watch=work HTTP/1.0\r\nHost: localhost\r\nCookie: {root['cookie']}\r\n\r\n".encode()
         )
@@ -209,7 +210,7 @@ def test_one_user_and_one_process_hold_so_many_and_who_is_gone_makes_room(port: 
     assert (refused.status, refused.getheader("Retry-After")) == (503, "60")
     for page in pages:
         page.close()
-    wait_until(lambda: OpenPage(port, cookies[2], "work").answer.status == 200, timeout_s=60, what="there is room")
+    eventually(lambda: OpenPage(port, cookies[2], "work").answer.status == 200, "there is room")
 
 
 def test_session_that_ends_and_role_that_is_taken_end_the_streams(port: int, act: Act) -> None:

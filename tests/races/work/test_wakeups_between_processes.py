@@ -4,13 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from controlplane.work.wakeups.many_queues import SAFETY_POLL_S
 from tests.fixtures.migrated import MigratedDatabases
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.processes import ROOT, Processes
 
 SECRET = "x" * 60
@@ -111,9 +111,9 @@ def env(request: pytest.FixtureRequest, urls: dict[str, str], tmp_path: Path) ->
 @pytest.mark.processes
 def test_each_work_is_taken_by_exactly_one_of_many_processes(env: dict[str, str], processes: Processes) -> None:
     takers = processes.python("-c", TAKER, str(TAKERS), env=env)
-    wait_for(lambda: processes.log(takers).count("ready") == TAKERS)
+    eventually(lambda: processes.log(takers).count("ready") == TAKERS)
     run(env, "-c", RINGER, str(WORKS))
-    assert takers.wait(180) == 0, processes.log(takers)
+    assert takers.wait(PATIENCE_S) == 0, processes.log(takers)
     reported = [json.loads(line) for line in processes.log(takers).splitlines() if line != "ready"]
     won = [ref for one in reported for ref in one]
     assert len(reported) == TAKERS
@@ -123,16 +123,9 @@ def test_each_work_is_taken_by_exactly_one_of_many_processes(env: dict[str, str]
 @pytest.mark.processes
 def test_a_wakeup_arrives_in_another_process(env: dict[str, str], processes: Processes) -> None:
     listener = processes.python("-c", LATENCY, env=env)
-    wait_for(lambda: "ready" in processes.log(listener))
+    eventually(lambda: "ready" in processes.log(listener))
     woken_at = float(run(env, "-c", SEND_ONE).split()[-1])
-    assert listener.wait(180) == 0
+    assert listener.wait(PATIENCE_S) == 0
     took_s = float(processes.log(listener).split()[-1]) - woken_at
     print(f"heard after {took_s:.3f} s")
     assert took_s < SAFETY_POLL_S / 2, "by a look in vain, and not by the wake-up"
-
-
-def wait_for(condition: object, seconds: float = 90.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)

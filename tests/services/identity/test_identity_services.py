@@ -1,6 +1,7 @@
 """Services and selectors of identity, on a database."""
 
 import dataclasses
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from controlplane.identity.services import (
 )
 from controlplane.infra.db import db_now, now_plus
 from controlplane.kernel.errors import Conflict, Forbidden, Invalid, InvalidFields
+from tests.fixtures.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 WORD = "correct horse battery"
@@ -104,8 +106,9 @@ def test_user_without_any_role_gets_no_token(db: None) -> None:
 
 def test_token_never_lives_longer_than_the_installation_allows(mary: User, settings: Any) -> None:
     settings.KILONOVA = {**settings.KILONOVA, "TOKEN_LIFETIME_S": 100.0}
+    before = db_now()
     issued = token_issue(username="mary", password=WORD, lifetime_s=1e9)
-    assert 90 < (issued.expires_at - db_now()).total_seconds() <= 101
+    assert timedelta(seconds=100) <= issued.expires_at - before <= timedelta(seconds=100 + PATIENCE_S)
 
 
 def test_token_names_its_caller_in_one_query(mary: User, django_assert_num_queries: object) -> None:

@@ -13,6 +13,7 @@ from controlplane.identity.models import KnownAddress, LoginFailure, User
 from controlplane.identity.services import credentials_check, user_create
 from controlplane.identity.services.hashing_gate import HashingGate
 from controlplane.infra.db import now_plus
+from tests.fixtures.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 WORD = "correct horse battery"
@@ -115,7 +116,7 @@ def test_gate_lets_few_hash_and_few_wait_and_refuses_the_rest_at_once() -> None:
     def hold() -> None:
         with gate:
             inside.set()
-            leave.wait(60)
+            leave.wait(PATIENCE_S)
 
     def queue() -> None:
         with gate:
@@ -123,7 +124,7 @@ def test_gate_lets_few_hash_and_few_wait_and_refuses_the_rest_at_once() -> None:
 
     first = threading.Thread(target=hold)
     first.start()
-    assert inside.wait(60)
+    assert inside.wait(PATIENCE_S)
     second = threading.Thread(target=queue)
     second.start()
     while gate.free_places:
@@ -131,8 +132,8 @@ def test_gate_lets_few_hash_and_few_wait_and_refuses_the_rest_at_once() -> None:
     with pytest.raises(LoginsBusy), gate:
         pass
     leave.set()
-    first.join(60)
-    second.join(60)
+    first.join(PATIENCE_S)
+    second.join(PATIENCE_S)
     with gate:
         assert gate.free_places == 1
 
@@ -157,6 +158,6 @@ def test_tries_in_flight_count_together(settings: Any) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_S)
     assert len(answers) == 20
     assert 1 <= answers.count("LoginRefused") <= FREE[Bucket.PAIR]

@@ -15,7 +15,7 @@ from controlplane.work.hints.carriers import MAX_MESSAGES, MESSAGE_BYTES, Carrie
 from controlplane.work.hints.hint_file import MAX_BYTES, HintFile
 from controlplane.work.hints.hub import HintHub
 from controlplane.work.hints.sender import HintSender, hint_sender
-from tests.fixtures.servers import wait_until
+from tests.fixtures.patience import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,7 +35,7 @@ class Page:
         self.welcomes += 1
 
     def wait(self, *topics: str) -> None:
-        wait_until(lambda: set(topics) <= set().union(*self.heard), timeout_s=60, what=f"{topics} of {self.heard}")
+        eventually(lambda: set(topics) <= set().union(*self.heard), f"{topics} of {self.heard}")
 
 
 MakeHub = Callable[..., HintHub]
@@ -58,7 +58,7 @@ def hub_of() -> Iterator[MakeHub]:
 def subscribed(hub: HintHub, *topics: str) -> Page:
     page = Page(*topics)
     hub.subscribe(page)
-    wait_until(lambda: page.welcomes, timeout_s=60, what="the hub listens")
+    eventually(lambda: page.welcomes, "the hub listens")
     return page
 
 
@@ -115,9 +115,7 @@ def test_who_unsubscribed_hears_nothing_and_the_thread_ends_after_the_last(hub_o
     assert page.heard == []
     hub.unsubscribe(other)
     changed(HOSTS)
-    wait_until(
-        lambda: "hint-hub" not in {one.name for one in threading.enumerate()}, timeout_s=60, what="the thread ends"
-    )
+    eventually(lambda: "hint-hub" not in {one.name for one in threading.enumerate()}, "the thread ends")
     again = subscribed(hub, HOSTS)
     changed(HOSTS)
     again.wait(HOSTS)
@@ -161,7 +159,7 @@ def test_all_are_told_to_look_again_once_hints_are_heard_again(hub_of: MakeHub) 
     time.sleep(0.2)
     assert page.welcomes == 1
     place.is_away = False
-    wait_until(lambda: page.welcomes == 2, timeout_s=60, what="it is welcomed again")
+    eventually(lambda: page.welcomes == 2, "it is welcomed again")
 
 
 def test_burst_becomes_few_messages_of_the_sender(hub_of: MakeHub) -> None:
@@ -176,13 +174,17 @@ def test_burst_becomes_few_messages_of_the_sender(hub_of: MakeHub) -> None:
 
 def test_sender_gives_its_thread_back_when_there_is_nothing_to_tell() -> None:
     sender = HintSender(gather_s=0.01, idle_s=0.1)
-    before = threading.active_count()
+    before = set(threading.enumerate())
+
+    def begun() -> list[threading.Thread]:
+        return [one for one in threading.enumerate() if one.name == "hints" and one not in before]
+
     sender.add({HOSTS})
-    assert threading.active_count() == before + 1
-    wait_until(lambda: threading.active_count() == before, timeout_s=60, what="the thread ends")
+    assert len(begun()) == 1
+    eventually(lambda: not begun(), "the thread ends")
     sender.add({HOSTS})
     sender.close()
-    assert threading.active_count() == before
+    assert not begun()
 
 
 def test_messages_are_bounded_and_lists_come_first() -> None:

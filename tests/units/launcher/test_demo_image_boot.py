@@ -6,12 +6,11 @@ import pytest
 
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
 from tests.fixtures.guests import BareGuest, config_drive
+from tests.fixtures.patience import eventually
 from tests.fixtures.processes import Processes
-from tests.fixtures.servers import wait_until
 
 pytestmark = [pytest.mark.qemu, pytest.mark.processes, pytest.mark.long]
 
-BOOT_TIMEOUT_S = 300
 SCRIPT = b"#!/bin/sh\necho computed $((6 * 7))\n"
 META_DATA = {
     "uuid": "7f8f1f3c-3a0c-4b3a-9a9e-0d6c7b7a1f11",
@@ -31,7 +30,7 @@ def _booted(processes: Processes, tmp_path: Path, demo_image: Path, *, line: str
     guest = BareGuest(
         processes, tmp_path, disk=demo_image, drive=drive, ram_mib=MIN_RAM_MIB, drive_bus=options.get("bus", "ide")
     )
-    wait_until(lambda: line in guest.output(), timeout_s=BOOT_TIMEOUT_S, what=f"{line!r} on the serial console")
+    eventually(lambda: line in guest.output(), f"{line!r} on the serial console")
     return guest
 
 
@@ -56,6 +55,6 @@ def test_config_drive_on_a_virtio_disk_is_found(processes: Processes, tmp_path: 
 def test_power_button_stops_the_guest(processes: Processes, tmp_path: Path, demo_image: Path) -> None:
     guest = _booted(processes, tmp_path, demo_image, line="Network: eth0")
     guest.press_power_button()
-    wait_until(lambda: guest.process.poll() is not None, timeout_s=60, what="the guest is off")
+    eventually(lambda: guest.process.poll() is not None, "the guest is off")
     assert "Power button: going down" in guest.output()
     assert guest.process.returncode == 0

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from controlplane.launcher.long_poll_worker import LongPollWorker, Threads
+from tests.fixtures.patience import PATIENCE_S
 
 
 def test_waits_only_for_what_comes_at_once_and_never_with_all_threads() -> None:
@@ -25,13 +26,13 @@ def test_waits_only_for_what_comes_at_once_and_never_with_all_threads() -> None:
         assert not worker._comes_soon(conn), "as many threads wait as may"
         worker._may_wait.release()
         first, second = threading.Event(), worker.tpool.submit(lambda: None)
-        second.result(60)
+        second.result(PATIENCE_S)
         running = worker.tpool.submit(first.wait, 60)
         queued = worker.tpool.submit(lambda: None)
         assert not worker._comes_soon(conn), "somebody waits for a thread"
         first.set()
-        running.result(60)
-        queued.result(60)
+        running.result(PATIENCE_S)
+        queued.result(PATIENCE_S)
         assert worker._comes_soon(conn)
         conn.is_http2 = True
         assert not worker._comes_soon(conn)

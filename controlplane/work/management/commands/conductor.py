@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from controlplane.work.cluster import CrashOnlyCluster
 from controlplane.work.conf import work_options
-from controlplane.work.jobs import CANARY_EVERY_S, CANARY_FRESH_S, CANARY_LEASE, CONDUCTOR_THREADS, worker_name
+from controlplane.work.jobs import CANARY_EVERY_S, CANARY_LEASE, CONDUCTOR_THREADS, worker_name
 from controlplane.work.long_work import LongWorkThreads
 from controlplane.work.named_leases import lease_renew
 from controlplane.work.reconcile import reconcile_round
@@ -28,12 +28,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Start the cluster and its periodic work."""
         owner, interval = worker_name(), work_options().reconcile_interval_s
+        fresh_s = work_options().conductor_canary_silence_s
         cluster = CrashOnlyCluster(queue=CONDUCTOR_QUEUE, workers=options["workers"])
 
         def speak_for_the_busy() -> None:
             """No canary is answered while every worker has its hands full, and yet there is a conductor."""
             if cluster.heartbeat.is_busy:
-                lease_renew(name=CANARY_LEASE, owner=owner, seconds=CANARY_FRESH_S, steal=True)
+                lease_renew(name=CANARY_LEASE, owner=owner, seconds=fresh_s, steal=True)
 
         self.stdout.write(f"conductor {os.getpid()} serves with {options['workers']} workers")
         cluster.run(

@@ -27,8 +27,8 @@ from servers.agent_api.credentials import credential_revoke, enrolment_create
 from servers.images.downloads import agent_downloads
 from servers.images.services.image_store import image_upload
 from servers.models import AgentCredential, AgentEnrolment, GuestCounterChunk, Image, Instance
+from tests.fixtures.patience import eventually
 from tests.fixtures.s3_server import S3Server
-from tests.fixtures.servers import wait_until
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -317,7 +317,7 @@ def test_host_that_reads_too_many_images_at_once_is_told_when_to_ask_again(
         conductor.image_chunks(lease=lease)
     assert refused.value.extra == {"wait_s": 3.0}
     assert sum(map(len, first)) > 0
-    wait_until(lambda: not agent_downloads().taken(), timeout_s=60, what="the place is given back")
+    eventually(lambda: not agent_downloads().taken(), "the place is given back")
     assert b"".join(conductor.image_chunks(lease=lease)) == data
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from tests.fixtures.installation import Installation
 from tests.fixtures.ovn import OvnSite, missing_for_ovn, ovn_site
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.processes import Processes
 from tests.fixtures.system_hypervisor import SystemHypervisor
 
 pytestmark = [pytest.mark.processes, pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
-BOOT_S = 240.0
 OPTIONS = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "BatchMode=yes", "ConnectTimeout=3")
 
 
@@ -57,7 +57,7 @@ def hosts(
     ]
     for one in found:
         one.start()
-    cloud.wait_for(cloud.is_ready, 60)
+    cloud.wait_for(cloud.is_ready)
     cloud.wait_for(lambda: {one["host"] for one in cloud.call("hosts/")["results"]} == {"hv1", "hv2"})
     yield found
     for one in found:
@@ -84,14 +84,14 @@ def test_guests_of_two_system_hypervisors_are_reached_and_reach_each_other(
     cloud.call(f"routers/{router}/add-interface/", {"subnet": subnet})
 
     guests = {host: make_guest(cloud, host) for host in ("hv1", "hv2")}
-    cloud.wait_for(lambda: cloud.statuses() == ["ACTIVE", "ACTIVE"], 240)
+    cloud.wait_for(lambda: cloud.statuses() == ["ACTIVE", "ACTIVE"])
     first, second = (cloud.call(f"instances/{guests[host]}/") for host in ("hv1", "hv2"))
     assert (first["host"], second["host"]) == ("hv1", "hv2")
     (address,) = second["addresses"]["blue"]
     (port,) = [one["id"] for one in cloud.call("ports/")["results"] if one["instance"] == first["id"]]
     floating = cloud.call("floating-ips/", {"network": outside, "port": port})["address"]
     for guest in (first, second):
-        cloud.wait_for(lambda guest=guest: "eth0 has 10.77.0." in cloud.console(guest["id"]), BOOT_S)
+        cloud.wait_for(lambda guest=guest: "eth0 has 10.77.0." in cloud.console(guest["id"]))
 
     words = [word for option in OPTIONS for word in ("-o", option)]
 
@@ -111,7 +111,7 @@ def test_guests_of_two_system_hypervisors_are_reached_and_reach_each_other(
             command,
         ]
         inside = ["ip", "netns", "exec", site.outside.namespace, *login]
-        return subprocess.run(inside, capture_output=True, text=True, check=False, timeout=180)
+        return subprocess.run(inside, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
     closed = ssh("true")
     assert "timed out" in closed.stderr, closed.stderr
@@ -120,7 +120,7 @@ def test_guests_of_two_system_hypervisors_are_reached_and_reach_each_other(
         cloud, "security-group-rules/", group=group, direction="ingress", protocol="tcp", port_min=22, port_max=22
     )
     began = time.monotonic()
-    cloud.wait_for(lambda: ssh("true").returncode == 0, 120)
+    cloud.wait_for(lambda: ssh("true").returncode == 0)
     print(f"port 22 was open after {time.monotonic() - began:.2f} s")
 
     # Of one group, so that one may send to the other whatever it likes, across the tunnel.
@@ -131,11 +131,11 @@ def test_guests_of_two_system_hypervisors_are_reached_and_reach_each_other(
     assert said.stdout.endswith("on-hv1")
 
     assert cloud.call(f"security-group-rules/{rule}/", method="DELETE") is None
-    cloud.wait_for(lambda: ssh("true").returncode != 0, 30)
+    cloud.wait_for(lambda: ssh("true").returncode != 0)
 
     for guest in guests.values():
         cloud.call(f"instances/{guest}/", method="DELETE")
-    cloud.wait_for(lambda: cloud.instances() == [], 60)
+    cloud.wait_for(lambda: cloud.instances() == [])
     for host in hosts:
         links = host.run("ip", "-brief", "link")
         assert not [line for line in links.splitlines() if line.startswith("tp")], links

@@ -2,7 +2,6 @@
 would be read anew."""
 
 import threading
-import time
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
@@ -43,6 +42,7 @@ from scheduling.models import Aggregate, Cell, ComputeNode, FleetChange, HostMap
 from scheduling.models.change_triggers import triggers_are_whole, triggers_present, triggers_wanted
 from scheduling.policies.selectors.policies import policy_active, shadow_is_known
 from scheduling.policies.services.policies import policy_create
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.queries import undisturbed_queries
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, report, request
 
@@ -148,22 +148,25 @@ def test_host_that_sends_heartbeats_again_is_up_at_the_next_read() -> None:
     assert table_read().up.tolist() == [True, True]
 
 
+DOWN_S = 2.0
+
+
 def test_host_goes_down_at_its_time_without_any_change(settings: Any) -> None:
     fleet(2)
-    settings.KILONOVA = {**settings.KILONOVA, "SERVICE_DOWN_TIME_S": 0.5}
+    settings.KILONOVA = {**settings.KILONOVA, "SERVICE_DOWN_TIME_S": DOWN_S}
     service_heartbeat(host=HOST)
     assert table_read().up.tolist()[1] is True
-    threading.Event().wait(0.6)
+    threading.Event().wait(DOWN_S + 0.1)
     table = table_read()
     assert table.up.tolist() == [False, False]
-    assert table.status_detail[1].startswith("last seen 1 s ago")
+    assert table.status_detail[1].startswith("last seen ")
 
 
 def test_heartbeats_that_were_not_read_yet_count(settings: Any) -> None:
     fleet(2)
-    settings.KILONOVA = {**settings.KILONOVA, "SERVICE_DOWN_TIME_S": 0.5}
+    settings.KILONOVA = {**settings.KILONOVA, "SERVICE_DOWN_TIME_S": DOWN_S}
     table_read()
-    threading.Event().wait(0.6)
+    threading.Event().wait(DOWN_S + 0.1)
     service_heartbeat(host=HOST)
     assert table_read().up.tolist() == [False, True]
 
@@ -261,20 +264,11 @@ def all_pruned() -> bool:
     return not FleetChange.objects.exclude(kind="horizon").exists()
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.1)
-    return True
-
-
 def test_what_all_readers_have_seen_is_pruned() -> None:
     fleet(2)
     cache = FleetCache(ChangeFeed())
     table_read(cache)
-    assert wait_until(all_pruned)
+    eventually(all_pruned)
     service_disable(host=HOST)
     assert differing(table_read(cache), read_anew()) == []
 
@@ -321,7 +315,7 @@ def test_change_of_a_transaction_that_was_open_at_the_last_look_is_seen_once_it_
             with transaction.atomic():
                 service_disable(host=HOST)
                 written.set()
-                may_end.wait(60)
+                may_end.wait(PATIENCE_S)
         except Exception as error:  # noqa: BLE001 - told below
             errors.append(error)
         finally:
@@ -329,7 +323,7 @@ def test_change_of_a_transaction_that_was_open_at_the_last_look_is_seen_once_it_
 
     thread = threading.Thread(target=write)
     thread.start()
-    assert written.wait(60)
+    assert written.wait(PATIENCE_S)
     service_disable(host="cmp-00")
     assert table_read().enabled.tolist() == [False, True]
     may_end.set()

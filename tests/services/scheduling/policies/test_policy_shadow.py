@@ -24,6 +24,7 @@ from scheduling.policies.selectors.policies import policy_active, shadow_policy
 from scheduling.policies.selectors.shadow import ShadowMove, shadow_report
 from scheduling.policies.services.policies import policy_create, policy_shadow_start, policy_validate
 from scheduling.policies.services.shadow import DecidedRun, shadow_offer, shadow_run, shadow_wait
+from tests.fixtures.patience import PATIENCE_S
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
 from tests.services.scheduling.policies.policy_world import BROKEN, NO_HOST, STACKING, uneven_fleet
 
@@ -183,7 +184,7 @@ def test_share_of_0_is_nobody_and_of_1_everybody() -> None:
 @pytest.fixture
 def done() -> Iterator[None]:
     yield
-    assert shadow_wait(timeout_s=30)
+    assert shadow_wait(timeout_s=PATIENCE_S)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -192,7 +193,7 @@ def test_offered_run_is_done_later_by_a_thread() -> None:
     fleet(2)
     policy_id = shadowed({})
     offered()
-    assert shadow_wait(timeout_s=30)
+    assert shadow_wait(timeout_s=PATIENCE_S)
     assert shadow_report(policy_id=policy_id).outcomes["same"] == 1
 
 
@@ -202,7 +203,7 @@ def test_request_outside_of_the_share_is_left_alone() -> None:
     fleet(2)
     policy_id = shadowed({}, share=0.0)
     offered()
-    assert shadow_wait(timeout_s=30)
+    assert shadow_wait(timeout_s=PATIENCE_S)
     assert shadow_report(policy_id=policy_id).runs == 0
 
 
@@ -212,10 +213,10 @@ def test_real_decisions_are_shadowed_whether_they_find_a_host_or_not() -> None:
     uneven_fleet()
     policy_id = shadowed(STACKING)
     found = destinations_select(request=request(), inputs=scheduling_inputs())
-    assert shadow_wait(timeout_s=30)  # SQLite in memory lets two threads write one after the other only
+    assert shadow_wait(timeout_s=PATIENCE_S)  # SQLite in memory lets two threads write one after the other only
     with pytest.raises(NoValidHost):
         destinations_select(request=request(memory_mib=9000), inputs=scheduling_inputs())
-    assert shadow_wait(timeout_s=30)
+    assert shadow_wait(timeout_s=PATIENCE_S)
     assert found.instances[0].selected.host == "cmp-00"
     report = shadow_report(policy_id=policy_id)
     assert (report.runs, report.outcomes["elsewhere"], report.outcomes["both_fail"]) == (2, 1, 1)
@@ -227,5 +228,5 @@ def test_broken_shadow_fails_no_request() -> None:
     fleet(2)
     policy_id = shadowed(BROKEN)
     assert destinations_select(request=request(), inputs=scheduling_inputs()).instances
-    assert shadow_wait(timeout_s=30)
+    assert shadow_wait(timeout_s=PATIENCE_S)
     assert shadow_report(policy_id=policy_id).outcomes["error"] == 1

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.patience import PATIENCE_S
+
 pytestmark = pytest.mark.processes
 RACER = Path(__file__).parent / "quota_racer.py"
 ROOT = RACER.parents[4]
@@ -18,7 +20,9 @@ def raced(url: str, processes: int) -> tuple[int, int]:
     env = {**os.environ, "DATABASE_URL": url, "PYTHONPATH": str(ROOT), "SECRET_KEY": "x" * 50}
     env["DJANGO_SETTINGS_MODULE"] = "controlplane.settings.dev"
     command = [sys.executable, str(RACER), str(processes)]
-    done = subprocess.run(command, env=env, cwd=ROOT, text=True, capture_output=True, timeout=500, check=False)
+    done = subprocess.run(
+        command, env=env, cwd=ROOT, text=True, capture_output=True, timeout=3 * PATIENCE_S, check=False
+    )
     assert done.returncode == 0, done.stderr
     made, used = done.stdout.split()
     return int(made), int(used)

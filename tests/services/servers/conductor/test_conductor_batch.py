@@ -193,6 +193,7 @@ def serve_until_all_ended() -> None:
     waiter.close()
 
 
+@pytest.mark.long
 def test_slow_scheduling_of_a_full_package_loses_no_lease_and_chooses_once_for_each(slow_scheduler: list[Any]) -> None:
     who = world.cloud("h1", "h2")
     for number in range(MANY):
@@ -203,6 +204,7 @@ def test_slow_scheduling_of_a_full_package_loses_no_lease_and_chooses_once_for_e
     assert 100 - len(slow_scheduler) == MANY
 
 
+@pytest.mark.long
 def test_what_a_package_does_not_begin_in_time_is_rung_for_again_and_costs_no_attempt(
     slow_scheduler: list[Any],
 ) -> None:

@@ -23,6 +23,7 @@ from servers.images.stores.chosen import byte_store
 from servers.images.stores.parts import PIECE_BYTES
 from servers.images.stores.store import BytesName
 from servers.models import Image
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.s3_server import S3Server
 
 pytestmark = pytest.mark.django_db
@@ -234,11 +235,11 @@ def test_who_asks_again_while_it_is_read_waits_for_that(store: str) -> None:
     def reader() -> None:
         with pieces._alone(upload_id):
             is_read.set()
-            may_end.wait(60)
+            may_end.wait(PATIENCE_S)
 
     thread = threading.Thread(target=reader)
     thread.start()
-    assert is_read.wait(60)
+    assert is_read.wait(PATIENCE_S)
     with pytest.raises(Throttled) as refused:
         upload_end(image_id=image.pk)
     assert refused.value.extra["wait_s"] > 0

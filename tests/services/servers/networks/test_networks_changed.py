@@ -12,6 +12,7 @@ from controlplane.work.models import Wakeup
 from servers.models import HostNetworkState, Network, Port
 from servers.networks.services.changes import NETWORKS_WAKEUP, networks_changed
 from servers.networks.services.ports import ports_delete
+from tests.fixtures.patience import PATIENCE_S
 from tests.worlds import networks as world
 from tests.worlds.cloud import is_postgres
 
@@ -176,7 +177,7 @@ def test_two_hosts_that_come_into_a_network_at_once_hear_of_each_other(net: Netw
 
     one = threading.Thread(target=bind, args=(first, "h1"), kwargs={"wait": True})
     one.start()
-    assert looked.wait(60)
+    assert looked.wait(PATIENCE_S)
     bind(second, "h2", wait=False)
     one.join()
     raised = dict(HostNetworkState.objects.values_list("host", "wanted_revision"))

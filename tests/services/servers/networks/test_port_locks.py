@@ -16,6 +16,7 @@ from servers.networks.services.changes import networks_changed
 from servers.networks.services.floating_ips import Target, floating_ip_associate, floating_ip_disassociate
 from servers.networks.services.networks import network_update
 from servers.networks.services.port_locks import ports_with_networks_lock
+from tests.fixtures.patience import PATIENCE_S
 from tests.worlds import networks as world
 from tests.worlds.cloud import is_postgres
 
@@ -70,7 +71,7 @@ def both(port: Port, other: Callable[[], object]) -> None:
                 time.sleep(0.01)
         networks_changed(ports=[port.pk])
         FloatingIP.objects.filter(port=port.pk).update(description="of a port that goes")
-    thread.join(20)
+    thread.join(PATIENCE_S)
     assert not failed
 
 

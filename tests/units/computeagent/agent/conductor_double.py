@@ -67,7 +67,7 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
     """Rows under one lock. `sends_wakeups=False` loses every wake-up; `away` makes every call Unavailable,
     `refusal` is why every call is refused."""
 
-    def __init__(self, *, lease_s: float = 5.0, report_interval_s: float = 0.05) -> None:
+    def __init__(self, *, lease_s: float = 60.0, report_interval_s: float = 0.05) -> None:
         for verbs in (ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
             verbs.__init__(self)
         self.changed = threading.Condition(threading.RLock())

@@ -1,9 +1,8 @@
 """An agent that runs in this process, on a hypervisor in memory, against a control plane in memory."""
 
 import threading
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from computeagent.agent.options import AgentOptions
 from computeagent.networks.memory import MemoryPlug
 from computeagent.protocol.guests import GuestSpec
 from computeagent.volumes.base import VolumeBackend
+from tests.fixtures.patience import PATIENCE_S
 from tests.units.computeagent.agent.conductor_double import ConductorDouble
 from tests.units.computeagent.agent.memory_driver import MemoryDriver
 
@@ -25,14 +25,6 @@ QUICK = AgentOptions(
     console_interval_s=0.02,
     shutdown_s=3.0,
 )
-
-
-def eventually(held_leases: Callable[[], object], *, within_s: float = 60.0) -> None:
-    """Wait until `held_leases()` is true; fail the test when it does not become so."""
-    end = time.monotonic() + within_s
-    while not held_leases():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def guest_spec(**changes: object) -> GuestSpec:
@@ -69,7 +61,7 @@ class RunningAgent:
 
     def exit_code(self) -> int:
         """Wait for its end."""
-        self.thread.join(60)
+        self.thread.join(PATIENCE_S)
         assert not self.thread.is_alive()
         return self.exit_codes[0]
 

@@ -22,6 +22,7 @@ from computeagent.protocol.images import CachedImage, WantedImage
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.topology import HostTopology
 from computeagent.protocol.volumes import VolumeFacts
+from tests.fixtures.patience import PATIENCE_S
 
 
 class MemoryDriver:
@@ -63,7 +64,7 @@ class MemoryDriver:
         self.verbs.append(verb)
         if (gate := self.gates.get(verb)) is not None:
             self.entered[verb].set()
-            gate.wait(20)
+            gate.wait(PATIENCE_S)
         if waiting := self.failures.get(verb):
             raise waiting.pop(0)
 

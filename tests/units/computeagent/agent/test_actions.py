@@ -5,7 +5,8 @@ import pytest
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.fixtures.patience import PATIENCE_S, eventually
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 
 def test_delete_leaves_nothing_on_the_host(world: World) -> None:
@@ -38,7 +39,7 @@ def test_delete_during_build_waits_for_the_effect_and_then_removes_it(world: Wor
     gate = world.driver.gate("spawn")
     world.conductor.order(WorkKind.BUILD, guest)
     running = world.start()
-    assert world.driver.entered["spawn"].wait(60)
+    assert world.driver.entered["spawn"].wait(PATIENCE_S)
     world.conductor.order(WorkKind.DELETE, guest)
     eventually(lambda: world.conductor.takes == 2)
     assert "destroy" not in world.driver.verbs

@@ -1,6 +1,8 @@
 """What an agent's log tells of the hypervisor: each verb that changes a guest, as part of which work."""
 
 import logging
+import math
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -8,8 +10,9 @@ import pytest
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.work import WorkKind
 from controlplane.infra.log_lines import ContextFilter
+from tests.fixtures.patience import eventually
 from tests.units.computeagent.agent.conductor_double import ConductorDouble
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 
 class RecordingHandler(logging.Handler):
@@ -69,15 +72,17 @@ def test_refused_agent_says_the_reason_once_and_ends_without_a_traceback(
     running = world.start()
     eventually(lambda: len(world.conductor.reports) > 1)
     world.conductor.refusal = "This secret was revoked."
+    began = time.monotonic()
     assert running.exit_code() == 1
+    took_s = time.monotonic() - began
     counts = running.agent.context.counts
     refused = [one for one in recorded.records if "This secret was revoked." in one.getMessage()]
     assert [one.levelname for one in refused] == ["WARNING", "CRITICAL"]
     assert not any(one.exc_info for one in recorded.records)
     ticks = ("own-work", "power", "console", "resources", "usage", "wakeups")
     assert sum(counts[f"{name}_failed"] for name in ticks) > 1
-    # With back-off from 0.2 s on, at most three tries a thread in the second until the heartbeat.
-    assert all(counts[f"{name}_failed"] <= 4 for name in ticks)
+    # With rests that double from 0.2 s on, three tries a thread in the second until the heartbeat.
+    assert all(counts[f"{name}_failed"] <= 3 + math.log2(1 + took_s / 0.2) for name in ticks)
 
 
 def test_agent_that_reaches_nobody_at_its_start_says_so_once(world: World, recorded: RecordingHandler) -> None:

@@ -10,7 +10,8 @@ from computeagent.agent.ownership import HostRefused
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.work import WorkKind
 from controlplane.kernel.errors import Conflict, NotFound
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.fixtures.patience import PATIENCE_S, eventually
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 
 def test_lost_wakeup_is_found_by_looking_for_work(world: World) -> None:
@@ -27,7 +28,7 @@ def test_double_wakeup_runs_once(world: World) -> None:
     world.start()
     guest = guest_spec()
     work = world.conductor.order(WorkKind.BUILD, guest, wakeups=3)
-    assert world.driver.entered["spawn"].wait(60)
+    assert world.driver.entered["spawn"].wait(PATIENCE_S)
     gate.set()
     eventually(lambda: work.state == "done")
     assert (work.attempt, world.driver.verbs.count("spawn")) == (1, 1)
@@ -38,7 +39,7 @@ def test_heartbeat_goes_on_while_builds_hang(world: World) -> None:
     world.start()
     for _ in range(3):
         world.conductor.order(WorkKind.BUILD, guest_spec())
-    assert world.driver.entered["prepare_image"].wait(60)
+    assert world.driver.entered["prepare_image"].wait(PATIENCE_S)
     before = world.conductor.heartbeats
     eventually(lambda: world.conductor.heartbeats > before + 3)
 
@@ -88,7 +89,7 @@ def test_silent_thread_ends_the_process_with_an_error(world: World) -> None:
     hang = threading.Event()
     running = world.start(watchdog_s=0.3)
     eventually(lambda: world.conductor.heartbeats > 0)
-    world.driver.console_log = lambda uuid, *, max_bytes: hang.wait(20) and b""  # type: ignore[method-assign]
+    world.driver.console_log = lambda uuid, *, max_bytes: hang.wait(PATIENCE_S) and b""  # type: ignore[method-assign]
     world.conductor.order(WorkKind.BUILD, guest_spec())
     assert running.exit_code() == 1
     hang.set()
@@ -96,9 +97,9 @@ def test_silent_thread_ends_the_process_with_an_error(world: World) -> None:
 
 def test_stop_lets_work_end_and_exits_zero(world: World) -> None:
     gate = world.driver.gate("spawn")
-    running = world.start()
+    running = world.start(shutdown_s=PATIENCE_S)
     work = world.conductor.order(WorkKind.BUILD, guest_spec())
-    assert world.driver.entered["spawn"].wait(60)
+    assert world.driver.entered["spawn"].wait(PATIENCE_S)
     running.agent.stop()
     gate.set()
     assert running.exit_code() == 0
@@ -110,7 +111,7 @@ def test_stop_gives_back_work_that_does_not_end(world: World) -> None:
     world.driver.gate("spawn")
     running = world.start(shutdown_s=2.3)
     work = world.conductor.order(WorkKind.BUILD, guest_spec())
-    assert world.driver.entered["spawn"].wait(60)
+    assert world.driver.entered["spawn"].wait(PATIENCE_S)
     assert running.end() == 0
     assert (work.state, world.conductor.given_back) == ("waiting", [work.work_id])
 
@@ -142,7 +143,7 @@ def test_stop_while_the_control_plane_is_away_exits_zero(world: World) -> None:
 def test_stop_while_the_hypervisor_is_being_opened_exits_zero(world: World) -> None:
     world.driver.gate("open")
     running = world.start()
-    assert world.driver.entered["open"].wait(60)
+    assert world.driver.entered["open"].wait(PATIENCE_S)
     assert running.end() == 0
 
 

@@ -9,7 +9,8 @@ from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import WorkKind
 from controlplane.kernel.errors import NotFound
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.fixtures.patience import PATIENCE_S, eventually
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 
 def test_ordered_build_ends_active_with_its_steps_recorded(world: World) -> None:
@@ -158,7 +159,7 @@ def test_lease_lost_during_a_step_writes_nothing_more(world: World) -> None:
     gate = world.driver.gate("prepare_disks")
     work = world.conductor.order(WorkKind.BUILD, guest)
     running = world.start()
-    assert world.driver.entered["prepare_disks"].wait(60)
+    assert world.driver.entered["prepare_disks"].wait(PATIENCE_S)
     world.conductor.fence(work)
     writes = world.conductor.writes
     gate.set()
@@ -174,7 +175,7 @@ def test_renewer_keeps_a_long_build_leased(world: World) -> None:
     gate = world.driver.gate("prepare_disks")
     work = world.conductor.order(WorkKind.BUILD, guest)
     world.start()
-    assert world.driver.entered["prepare_disks"].wait(60)
+    assert world.driver.entered["prepare_disks"].wait(PATIENCE_S)
     first = work.lease_until
     eventually(lambda: work.lease_until > first + 1.2)
     gate.set()
@@ -196,7 +197,7 @@ def test_build_outlives_a_short_absence_of_the_control_plane(world: World) -> No
     gate = world.driver.gate("prepare_disks")
     world.conductor.order(WorkKind.BUILD, guest)
     running = world.start()
-    assert world.driver.entered["prepare_disks"].wait(60)
+    assert world.driver.entered["prepare_disks"].wait(PATIENCE_S)
     world.conductor.away = True
     gate.set()
     eventually(lambda: running.agent.context.counts["unavailable"] >= 2)

@@ -5,7 +5,8 @@ import pytest
 from computeagent.protocol.guest_config import NO_FIRST_BOOT, BootFile, DirectBoot, FirstBoot, GuestConfig
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import WorkKind
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.fixtures.patience import eventually
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 ASKS = GuestConfig(asks_first_boot=True)
 SAID = FirstBoot(admin_password="word")

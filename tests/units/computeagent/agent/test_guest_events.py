@@ -15,8 +15,9 @@ from computeagent.protocol.guests import GuestFacts, GuestSpec
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
 from controlplane.kernel.errors import Unavailable
+from tests.fixtures.patience import eventually
 from tests.units.computeagent.agent.conductor_double import ConductorDouble, InstanceRow
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.units.computeagent.agent.conftest import World, guest_spec
 from tests.units.computeagent.agent.memory_driver import MemoryDriver
 
 NEVER_S = 3600.0

@@ -14,7 +14,8 @@ import pytest
 from computeagent.agent.guest_metadata import MetadataService
 from computeagent.protocol.metadata import METADATA_ADDRESS, GuestDocument
 from controlplane.kernel.errors import Unavailable
-from tests.units.computeagent.agent.conftest import World, eventually
+from tests.fixtures.patience import PATIENCE_S, eventually
+from tests.units.computeagent.agent.conftest import World
 from tests.units.computeagent.agent.documents_asked import DocumentsAsked
 from tests.units.computeagent.metadata.documents import BLUE, HOST, RED, guest_of
 
@@ -59,7 +60,7 @@ class Namespaces:
 
     def run(self, network_id: str, *command: str) -> str:
         prefix = self.prefix(network_id) or ()
-        done = subprocess.run([*prefix, *command], capture_output=True, text=True, check=False, timeout=90)
+        done = subprocess.run([*prefix, *command], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

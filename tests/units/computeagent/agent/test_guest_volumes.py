@@ -22,8 +22,9 @@ from computeagent.protocol.volumes import (
 from computeagent.protocol.work import WorkKind
 from computeagent.volumes.memory import MemoryBackend
 from controlplane.kernel.units import GIB
+from tests.fixtures.patience import eventually
 from tests.units.computeagent.agent.conductor_double import InstanceRow, WorkRow
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from computeagent.agent.ownership import HOST_FILE, HostRefused, host_name_keep
 from computeagent.daemon.program import conductor_of_arguments
 from computeagent.protocol.work import WorkKind
 from computeagent.transport.secret_file import SecretFile
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.fixtures.patience import eventually
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 
 def test_first_name_is_kept_and_another_refused_with_both(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.volumes import NO_SOURCE, GuestVolume, PoolKind, PoolReport, VolumeSpec
 from computeagent.volumes.memory import MemoryBackend
+from tests.fixtures.patience import PATIENCE_S
 from tests.units.computeagent.agent.conductor_double import ConductorDouble
 from tests.units.computeagent.agent.conftest import guest_spec
 
@@ -137,7 +138,7 @@ def test_pool_that_hangs_is_a_problem_of_its_own() -> None:
 
         def report(self) -> PoolReport:
             if self.is_stuck:
-                gate.wait(10)
+                gate.wait(PATIENCE_S)
             return super().report()
 
     hanging = Hanging("nfs", is_shared=True)

@@ -4,8 +4,9 @@ import time
 
 from computeagent.protocol.work import WorkKind
 from controlplane.kernel.errors import Unavailable
+from tests.fixtures.patience import eventually
 from tests.units.computeagent.agent.conductor_double import InstanceRow
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 
 def build(world: World, *cuts: tuple[int, Unavailable]) -> InstanceRow:

@@ -6,7 +6,8 @@ from computeagent.agent.image_prefetch import REPORT_EVERY_S, ImagePrefetch
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.images import CacheState, WantedImage
 from controlplane.kernel.errors import Conflict, Unavailable
-from tests.units.computeagent.agent.conftest import World, eventually
+from tests.fixtures.patience import eventually
+from tests.units.computeagent.agent.conftest import World
 
 SUM = "a" * 64
 WANTED = WantedImage("i1", SUM, 11, "raw")

@@ -12,7 +12,8 @@ from computeagent.agent.live_consoles import MAX_CONSOLES, LiveConsoles
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.consoles import ConsoleKind, ConsoleOrder
 from controlplane.kernel.errors import NotFound
-from tests.units.computeagent.agent.conftest import World, eventually
+from tests.fixtures.patience import eventually
+from tests.units.computeagent.agent.conftest import World
 
 
 @dataclass

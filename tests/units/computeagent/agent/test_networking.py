@@ -15,8 +15,9 @@ from computeagent.protocol.guests import GuestSpec, PortSpec
 from computeagent.protocol.networks import HostNetworks, HostPort, NetworkBackendKind, NetworksApplied, NetworkSpec
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import HostWakeup, WorkKind
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.units.computeagent.agent.conductor_double import ConductorDouble
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 NET, PORT, OTHER = (str(uuid.uuid4()) for _ in range(3))
 MAC = "fa:16:3e:00:00:01"
@@ -158,7 +159,7 @@ def test_guest_is_plugged_while_what_is_in_force_is_told(parts: Parts, monkeypat
             target=lambda: plugged.append(parts.networking.plugged(guest_with(PORT))), daemon=True
         )
         thread.start()
-        thread.join(60)
+        thread.join(PATIENCE_S)
         tell(host=host, applied=applied)
 
     monkeypatch.setattr(parts.conductor, "networks_applied", slow_tell)

@@ -8,7 +8,8 @@ import pytest
 
 from computeagent.protocol.volumes import NO_SOURCE, PoolKind, PoolReport, VolumesOnHost, VolumeSpec
 from computeagent.volumes.memory import MemoryBackend
-from tests.units.computeagent.agent.conftest import World, eventually
+from tests.fixtures.patience import eventually
+from tests.units.computeagent.agent.conftest import World
 
 QUICK = {"volumes_present_interval_s": 0.05}
 

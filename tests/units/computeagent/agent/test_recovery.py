@@ -9,7 +9,8 @@ from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestReturn
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
-from tests.units.computeagent.agent.conftest import QUICK, World, eventually, guest_spec
+from tests.fixtures.patience import eventually
+from tests.units.computeagent.agent.conftest import QUICK, World, guest_spec
 
 STRANGER = "11111111-1111-1111-1111-111111111111"
 

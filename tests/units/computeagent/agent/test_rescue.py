@@ -8,8 +8,9 @@ from computeagent.protocol.guest_config import FirstBoot, GuestConfig
 from computeagent.protocol.guests import GuestSpec, RescueImage
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
+from tests.fixtures.patience import eventually
 from tests.units.computeagent.agent.conductor_double import InstanceRow, WorkRow
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 RESCUE = RescueImage("tools", "c2", 11, "raw")
 

@@ -13,7 +13,8 @@ from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.topology import GuestTopology
 from computeagent.protocol.topology_json import guest_from_dict, host_from_dict
 from computeagent.protocol.work import WorkKind
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.fixtures.patience import eventually
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 CELLS = host_from_dict(
     {

@@ -7,7 +7,8 @@ from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.fixtures.patience import PATIENCE_S, eventually
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 
 def test_console_ships_only_what_changed(world: World) -> None:
@@ -104,7 +105,7 @@ def test_power_state_of_a_guest_that_is_worked_on_is_not_told(world: World) -> N
     gate = world.driver.gate("hard_reboot")
     world.start()
     world.conductor.order(WorkKind.REBOOT, guest)
-    assert world.driver.entered["hard_reboot"].wait(60)
+    assert world.driver.entered["hard_reboot"].wait(PATIENCE_S)
     world.conductor.reported.clear()
     world.driver.running[guest.uuid] = PowerState.SHUTDOWN
     heartbeats = world.conductor.heartbeats

@@ -9,7 +9,8 @@ from computeagent.protocol.volume_work import BackupBytes
 from computeagent.protocol.volumes import PoolKind, VolumeSource, VolumeSourceKind, VolumeSpec, VolumeWorkKind
 from computeagent.volumes.memory import MemoryBackend
 from controlplane.kernel.errors import Unavailable
-from tests.units.computeagent.agent.conftest import World, eventually
+from tests.fixtures.patience import eventually
+from tests.units.computeagent.agent.conftest import World
 from tests.units.computeagent.agent.volumes_asked import VolumeWorkRow
 
 FULL, CHANGE = [(0, b"first" * 900), (70_000, b"second" * 100)], [(0, b"third" * 900), (90_000, bytes(500))]

@@ -15,7 +15,8 @@ from computeagent.protocol.work import AgentLease, HostWakeup, HostWakeupKind
 from computeagent.volumes.base import VolumeBackendError
 from computeagent.volumes.memory import MemoryBackend
 from controlplane.kernel.errors import Fenced
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.fixtures.patience import eventually
+from tests.units.computeagent.agent.conftest import World, guest_spec
 
 
 def spec(**changes: object) -> VolumeSpec:

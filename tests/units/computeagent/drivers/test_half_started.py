@@ -11,6 +11,7 @@ from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.domains import is_running, power_state
 from computeagent.drivers.libvirt.half_started import half_started_forget, settle
 from computeagent.protocol.power import PowerState
+from tests.fixtures.patience import PATIENCE_S
 
 pytestmark = pytest.mark.libvirt
 HALF = "<domstatus state='paused' reason='starting up' pid='0'><domain/></domstatus>"
@@ -56,7 +57,7 @@ def test_qemu_that_came_up_is_killed_only_if_it_is_of_this_domain(tmp_path: Path
         process.stdout.readline()
         (tmp_path / "i-half.pid").write_text(str(process.pid))
         half_started_forget(tmp_path)
-        ended = process.poll() if not is_killed else process.wait(60)
+        ended = process.poll() if not is_killed else process.wait(PATIENCE_S)
         process.kill()
     assert (ended is not None) is is_killed
     assert list(tmp_path.iterdir()) == []

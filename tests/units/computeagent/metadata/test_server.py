@@ -18,6 +18,7 @@ from computeagent.metadata.listening import Listening
 from computeagent.metadata.server import MetadataServer
 from computeagent.metadata.store import DocumentStore
 from computeagent.protocol.metadata import GuestDocument
+from tests.fixtures.patience import PATIENCE_S
 from tests.units.computeagent.metadata.documents import BLUE, HOST, RED, given, guest_of
 
 ONE, TWO = "f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "0b0c0d0e-7dec-41d0-a765-00a0c91e6bf6"
@@ -49,7 +50,7 @@ class Served:
             return answer.status, answer.read()
 
     def connect(self, address: str = "127.0.0.5") -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=60, source_address=(address, 0))
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S, source_address=(address, 0))
 
     def raw(self, data: bytes) -> bytes:
         with closing(self.connect()) as sock:
@@ -76,7 +77,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     server.listen(RED, Listening(listening, 1))
     yield Served(store, server, port)
     server.stop()
-    thread.join(60)
+    thread.join(PATIENCE_S)
     assert not thread.is_alive()
 
 

@@ -16,6 +16,7 @@ from computeagent.volumes import luks
 from computeagent.volumes.base import VolumeBackendError
 from computeagent.volumes.file.backend import FileBackend
 from computeagent.volumes.file.directory import MARKER, PoolDirectory, pool_begin
+from tests.fixtures.patience import PATIENCE_S
 from tests.units.computeagent.volumes.volume_backend_contract import (
     GIB,
     PASSPHRASE,
@@ -255,7 +256,7 @@ def test_two_guests_may_have_a_raw_file_open_where_both_say_so(
         assert answers(guest("on"))
         assert answers(guest("on"))
         alone = guest("off")
-        _, complaint = alone.communicate(timeout=90)
+        _, complaint = alone.communicate(timeout=PATIENCE_S)
         assert b"lock" in complaint
     finally:
         for each in guests:
@@ -270,7 +271,7 @@ def test_killed_while_it_is_made_a_volume_is_whole_or_not_there(
 ) -> None:
     volume = contract.volume(world)
     making = _process(world, BACKEND + MAKE, [volume.id, str(_image(world))], f"computeagent.volumes.file:{point}")
-    died = making.wait(timeout=120)
+    died = making.wait(timeout=PATIENCE_S)
     assert died == -signal.SIGKILL
     assert world.again().held()[0] == ((volume.id,) if point == "published" else ())
     assert len(list((world.path / "parts").iterdir())) == 1
@@ -299,7 +300,7 @@ def test_killed_anywhere_else_it_is_done_or_not_and_done_again(
         assert target is not None
         target.write_bytes(b"then".ljust(512, b"\0"))
     code = f"{BACKEND}\nbackend.{verb}(volume, {snapshot!r}{', progress' if verb != 'snapshot_keep' else ''})"
-    died = _process(world, code, [volume.id], f"computeagent.volumes.file:{point}").wait(timeout=120)
+    died = _process(world, code, [volume.id], f"computeagent.volumes.file:{point}").wait(timeout=PATIENCE_S)
     assert died == -signal.SIGKILL
     if verb == "revert":
         assert world.bytes_of(volume, 0, 4) == b"now!"

@@ -25,13 +25,14 @@ class MemoryWorld(PoolWorld):
         self.backend = backend
 
     def bytes_of(self, volume: VolumeSpec, offset: int, count: int) -> bytes:
-        seen, found = str(uuid.uuid4()), bytearray(offset + count)
+        seen, found = str(uuid.uuid4()), bytearray(count)
         self.backend.snapshot_create(volume, seen, nobody)
         for at, piece in self.backend.read(volume, seen):
-            if at < len(found):
-                found[at : at + len(piece)] = piece[: len(found) - at]
+            begin, end = max(at, offset), min(at + len(piece), offset + count)
+            if begin < end:
+                found[begin - offset : end - offset] = piece[begin - at : end - at]
         self.backend.snapshot_delete(volume, seen)
-        return bytes(found[offset : offset + count])
+        return bytes(found)
 
 
 class TestMemoryBackend(VolumeBackendContract):

@@ -22,6 +22,7 @@ from computeagent.volumes.file.directory import PoolDirectory
 from computeagent.volumes.nbd.backend import NbdBackend
 from computeagent.volumes.nbd.client import NbdClient
 from computeagent.volumes.nbd.daemon import NbdAddress, StorageDaemon
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.qemu_certificates import certificates_make
 from tests.fixtures.servers import free_port
 from tests.units.computeagent.volumes.volume_backend_contract import (
@@ -137,7 +138,7 @@ def test_guests_elsewhere_wait_for_a_server_that_is_away_and_go_on(world: NbdWor
     guest.stdin.flush()
     time.sleep(1)
     assert world.again().report().problem == ""
-    said, _ = guest.communicate(b"quit\n", timeout=90)
+    said, _ = guest.communicate(b"quit\n", timeout=PATIENCE_S)
     assert said.count(b"wrote 65536/65536") == 2
     assert qemu_read(there, 0, 1) == b"\2"
 

@@ -12,6 +12,7 @@ from controlplane.kernel.disk_images import foreign_image_check
 from controlplane.kernel.errors import Invalid, TooLarge
 from servers.images.inspection.qemu_img import LOCKED_DOWN, disk_size_seen, to_qcow2
 from tests.fixtures.disk_images import converted, disk_image, raw_of
+from tests.fixtures.patience import PATIENCE_S
 
 LIMITS = {"memory_bytes": 2**30, "cpu_s": 5, "file_bytes": 2**20, "readable": [], "writable": []}
 
@@ -20,7 +21,7 @@ def says(code: str, **changes: object) -> str:
     """What Python says for this code, locked down."""
     limits = json.dumps({**LIMITS, **changes})
     command = [sys.executable, "-I", str(LOCKED_DOWN), limits, "--", "/usr/bin/python3", "-I", "-S", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     return (done.stdout + done.stderr).strip().splitlines()[-1]
 
 

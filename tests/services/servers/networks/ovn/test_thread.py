@@ -16,6 +16,7 @@ from servers.networks.ovn.thread import LEASE, OvnThread
 from servers.networks.services.changes import networks_changed
 from servers.networks.services.ovn_changes import ovn_whole_due
 from tests.fixtures.ovn import Central
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.worlds.networks import network, port
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.processes]
@@ -33,11 +34,8 @@ def unlocked(statement: Callable[[], Found]) -> Found:
     raise AssertionError("the thread never stops writing")
 
 
-def until(condition: Callable[[], object], within_s: float = 60.0) -> None:
-    began = time.monotonic()
-    while not unlocked(condition):
-        assert time.monotonic() - began < within_s, "not in time"
-        time.sleep(0.02)
+def until(condition: Callable[[], object]) -> None:
+    eventually(lambda: unlocked(condition))
 
 
 def port_changed(pk: UUID) -> None:
@@ -56,7 +54,7 @@ def running(configured: Central) -> Iterator[Central]:
     finally:  # or it keeps OVN's lock from the thread of the next test
         stopping.set()
         port_changed(unlocked(lambda: port(network(kind=OVN))).pk)
-        thread.join(timeout=90)
+        thread.join(timeout=PATIENCE_S)
         assert not thread.is_alive()
         connection.close()
 
