@@ -1,13 +1,11 @@
 """The thread that tells OVN: woken by a change, one of several, and there again after OVN was away."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import connection
 
 from computeagent.protocol.networks import NetworkBackendKind
 from controlplane.work.named_leases import lease_is_held
@@ -19,27 +17,12 @@ from tests.fixtures.ovn import Central
 from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.worlds.networks import network, port
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.processes]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.processes, pytest.mark.usefixtures("database_file")]
 OVN = NetworkBackendKind.OVN.value
-Found = TypeVar("Found")
-
-
-def unlocked(statement: Callable[[], Found]) -> Found:
-    """SQLite in memory refuses at once while the thread writes, and does not wait as files and PostgreSQL do."""
-    for _ in range(200):
-        try:
-            return statement()
-        except OperationalError:
-            time.sleep(0.05)
-    raise AssertionError("the thread never stops writing")
-
-
-def until(condition: Callable[[], object]) -> None:
-    eventually(lambda: unlocked(condition))
 
 
 def port_changed(pk: UUID) -> None:
-    unlocked(lambda: networks_changed(ports=[pk]))
+    networks_changed(ports=[pk])
 
 
 @pytest.fixture
@@ -49,53 +32,53 @@ def running(configured: Central) -> Iterator[Central]:
     thread = threading.Thread(target=OvnThread(stopping, wait_s=30.0).run)
     thread.start()
     try:
-        until(lambda: OvnCheck.objects.filter(checked_at__isnull=False).exists())
+        eventually(lambda: OvnCheck.objects.filter(checked_at__isnull=False).exists())
         yield configured
     finally:  # or it keeps OVN's lock from the thread of the next test
         stopping.set()
-        port_changed(unlocked(lambda: port(network(kind=OVN))).pk)
+        port_changed(port(network(kind=OVN)).pk)
         thread.join(timeout=PATIENCE_S)
         assert not thread.is_alive()
         connection.close()
 
 
 def test_a_change_is_told_at_once_and_ups_are_written(running: Central) -> None:
-    one = unlocked(lambda: port(network(kind=OVN), "hv1"))
+    one = port(network(kind=OVN), "hv1")
     port_changed(one.pk)
-    until(lambda: not OvnChange.objects.exists())
-    assert unlocked(lambda: lease_is_held(LEASE))
+    eventually(lambda: not OvnChange.objects.exists())
+    assert lease_is_held(LEASE)
     running.nb("set", "logical_switch_port", str(one.pk), "up=true")  # as northd does
 
     def is_active() -> bool:
         one.refresh_from_db()
         return one.status == "ACTIVE"
 
-    until(is_active)
+    eventually(is_active)
 
 
 def test_what_changed_while_ovn_was_away_is_told_when_it_is_back(running: Central) -> None:
     running.stop("nb")
-    one = unlocked(lambda: port(network(kind=OVN), "hv1"))
+    one = port(network(kind=OVN), "hv1")
     for _ in range(3):
         port_changed(one.pk)
-    until(lambda: OvnCheck.objects.filter(is_connected=False).exists())
-    assert unlocked(lambda: OvnCheck.objects.get().problem)
-    until(lambda: OvnChange.objects.count() == 1)
+    eventually(lambda: OvnCheck.objects.filter(is_connected=False).exists())
+    assert OvnCheck.objects.get().problem
+    eventually(lambda: OvnChange.objects.count() == 1)
     running.start_database("nb")
-    until(lambda: OvnCheck.objects.filter(is_connected=True).exists())
-    until(lambda: not OvnChange.objects.exists())
+    eventually(lambda: OvnCheck.objects.filter(is_connected=True).exists())
+    eventually(lambda: not OvnChange.objects.exists())
     assert running.nb("lsp-get-options", str(one.pk)) == "requested-chassis=hv1"
 
 
 def test_a_database_that_was_empty_after_a_short_restart_is_written_anew_at_once(running: Central) -> None:
-    one = unlocked(lambda: port(network(kind=OVN), "hv1"))
+    one = port(network(kind=OVN), "hv1")
     port_changed(one.pk)
-    until(lambda: not OvnChange.objects.exists())
-    before = unlocked(OvnCheck.objects.get)
+    eventually(lambda: not OvnChange.objects.exists())
+    before = OvnCheck.objects.get()
     running.restart_empty("nb")
-    until(lambda: running.nb("--bare", "--columns=name", "find", "Logical_Switch_Port", f"name={one.pk}"))
-    until(lambda: not OvnChange.objects.exists())
-    after = unlocked(OvnCheck.objects.get)
+    eventually(lambda: running.nb("--bare", "--columns=name", "find", "Logical_Switch_Port", f"name={one.pk}"))
+    eventually(lambda: not OvnChange.objects.exists())
+    after = OvnCheck.objects.get()
     assert after.is_connected
     assert after.changed_at == before.changed_at, "no outage was seen: the reconnect alone made it compare"
     assert after.checked_at > before.checked_at
