@@ -86,16 +86,16 @@ def test_killing_any_process_ends_the_whole_tree(victim: str, conductor: Conduct
 @pytest.mark.processes
 def test_machine_that_stands_still_kills_no_conductor(conductor: Conductor) -> None:
     main, tree = conductor.running(), list(conductor.tree)
-    before = conductor.canary()
     for number in (signal.SIGSTOP, signal.SIGCONT):
         for pid in (main.pid, *tree):
             os.kill(pid, number)
         if number == signal.SIGSTOP:
             time.sleep(SILENCE_S + 3)  # longer than its guard may be silent while it runs
-    eventually(lambda: conductor.canary() != before)
+    eventually(lambda: "stood still" in conductor.processes.log(main), "its judge had its next turn")
+    before = conductor.canary()
+    eventually(lambda: conductor.canary() != before, "its workers answer")
     assert main.poll() is None, conductor.processes.log(main)
     assert all(is_alive(pid) for pid in tree)
-    assert "stood still" in conductor.processes.log(main)
 
 
 @pytest.mark.processes
