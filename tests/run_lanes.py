@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """Run lanes of tests and checks: each of them, also after one has failed, and a table at the end.
 
-tests/run_lanes.py lint,types+architecture test-fast test-slow
+tests/run_lanes.py lint,types+architecture test-fast test-qemu,test-processes
 
 A lane is a target of the Makefile. Words are stages, which run one after the other; within a stage `,` stands between
 lanes that run side by side, and `+` between lanes that run one after the other. A lane's output goes to
