@@ -150,7 +150,7 @@ async def measure(port: int, options: argparse.Namespace, url: str) -> None:
     print(f"  connected: after {time.monotonic() - began:.1f} s", flush=True)
     await asyncio.sleep(15.0)
     kinds = {
-        "web": lambda line: f":{port}" in line and "gunicorn" in line,
+        "web": lambda line: f":{port}" in line and "manage.py web" in line,
         "postgres": lambda line: line.startswith("postgres"),
     }
     before = {name: spent(which)[0] for name, which in kinds.items()}

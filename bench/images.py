@@ -1,6 +1,6 @@
 """One image to several agents at once through the door: how fast, at what cost, and who waits for it meanwhile.
 
-    python -m bench.images [--mib 1024] [--agents 4] [--slow 12] [--store directory] [--no-sendfile]
+    python -m bench.images [--mib 1024] [--agents 4] [--slow 12] [--store directory]
 
 A private PostgreSQL and the web server as `manage.py up` runs it (2 processes of 8 threads). Each agent holds the lease
 of a build that names the image; what it reads it drops, in a process of its own. Printed for each round:
@@ -161,7 +161,7 @@ def web_processes(port: int) -> list[Path]:
             line = (entry / "cmdline").read_text()
         except OSError:
             continue
-        if f"127.0.0.1:{port}" in line and "gunicorn" in line:
+        if f"127.0.0.1:{port}" in line and "manage.py web" in line:
             found.append(entry)
     return found
 
@@ -223,8 +223,7 @@ def installation(options: argparse.Namespace) -> Iterator[tuple[int, Path]]:
 
         call_command("migrate", verbosity=0)
         port = free_port()
-        command = [*web_command(port), *(["--no-sendfile"] if options.no_sendfile else [])]
-        web = stack.enter_context(subprocess.Popen(command, cwd=ROOT))
+        web = stack.enter_context(subprocess.Popen(web_command(port), cwd=ROOT))
         stack.callback(web.terminate)
         eventually(lambda: len(web_processes(port)) > 1, "the web server runs")
         time.sleep(3.0)
@@ -239,7 +238,6 @@ def main() -> None:
     parser.add_argument("--slow", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=10.0, help="how long the slow ones read")
     parser.add_argument("--store", choices=["directory", "s3"], default="directory")
-    parser.add_argument("--no-sendfile", action="store_true", help="as gunicorn's option")
     parser.add_argument("--part-read", action="store_true", help="used by this script for its child")
     options = parser.parse_args()
     if options.part_read:

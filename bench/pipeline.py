@@ -157,7 +157,7 @@ class Bench:
 
     def cpu(self) -> dict[str, float]:
         """Seconds of CPU so far by kind of process."""
-        kinds = {"web": "gunicorn", "conductor": "conductor", "agents": "computeagent"}
+        kinds = {"web": "manage.py web", "conductor": "conductor", "agents": "computeagent"}
         return {kind: sum(_cpu_s(pid) for pid in self.cloud.pids(word)) for kind, word in kinds.items()}
 
     def _query(self, sql: str, *parameters: object) -> list[tuple]:  # type: ignore[type-arg]

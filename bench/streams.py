@@ -84,18 +84,13 @@ class web_process:  # noqa: N801 - used as `with web_process()`
     """One web server with one worker. `pid` is the worker's."""
 
     def __enter__(self) -> "web_process":
-        from controlplane.launcher.children import WEB_WORKER  # noqa: PLC0415
+        from controlplane.launcher.children import web_command  # noqa: PLC0415
         from tests.fixtures.servers import free_port  # noqa: PLC0415
 
         self.port = free_port()
         self.process = subprocess.Popen(
-            [
-                sys.executable, "-m", "gunicorn", "controlplane.wsgi:application", "--bind", f"127.0.0.1:{self.port}",
-                "--worker-class", WEB_WORKER, "--workers", "1", "--threads", "8", "--worker-connections", "10000",
-                "--no-control-socket", "--log-level", "warning",
-            ],
-            cwd=ROOT,
-        )  # fmt: skip
+            web_command(self.port, processes=1), cwd=ROOT, env={**os.environ, "LOG_LEVEL": "WARNING"}
+        )
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         while not (found := children.read_text().split()):
             time.sleep(0.1)

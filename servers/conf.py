@@ -155,6 +155,12 @@ class ServerOptions:
     image_downloads_each: int = setting(
         4, _("How many of them may go to one host, or to the users of one project."), min_value=1
     )
+    image_uploads: int = setting(
+        8,
+        _("Images that one web process receives from users at a time. Who is refused asks again."),
+        min_value=1,
+    )
+    image_uploads_each: int = setting(4, _("How many of them may come from the users of one project."), min_value=1)
     orphan_guest_grace_s: float = setting(
         60.0,
         _("Seconds that a guest which no instance explains is listed before its host's agent removes it."),

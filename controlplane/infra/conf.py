@@ -102,11 +102,32 @@ def stream_options() -> StreamOptions:
 
 @dataclass(frozen=True, slots=True)
 class WebOptions:
-    """How patient a web process is with those who read its answers."""
+    """How patient a web process is with its clients, and what it keeps of theirs."""
 
+    web_head_timeout_s: float = setting(
+        20.0, _("Seconds within which the head of a request has to be whole."), min_value=1
+    )
+    web_body_min_bytes_s: float = setting(
+        1024.0,
+        _("Bytes of a request's body that have to come each second, after the first 20 seconds; else it is refused."),
+        min_value=1,
+    )
+    web_bodies_max_mib: int = setting(
+        512,
+        _("Mebibytes of request bodies that one web process keeps in temporary files at a time."),
+        min_value=32,
+    )
+    web_idle_connections_each: int = setting(
+        2500,
+        _(
+            "Connections without a request that one web process keeps for one address, which may be a proxy's. Of more "
+            "the one is closed that has been silent for longest."
+        ),
+        min_value=16,
+    )
     large_answer_stalled_s: float = setting(
         60.0,
-        _("Seconds for which whoever downloads may take nothing before the connection is cut."),
+        _("Seconds for which whoever is answered may take nothing before the connection is cut."),
         min_value=1,
     )
 

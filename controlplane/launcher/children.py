@@ -13,14 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MANAGE = str(ROOT / "manage.py")
 WEB_PROCESSES = 2
 WEB_THREADS = 8
-WEB_WORKER = "controlplane.launcher.long_poll_worker.LongPollWorker"
 WEB_GRACE_S = 5
 WEB_ENDS_S = 3
 """Seconds that a web server has after the grace of its requests, before its supervisor kills it."""
-WEB_KEEP_ALIVE_S = 30
-"""Longer than agents are silent on a connection that they keep."""
-WEB_CONNECTIONS = 10_000
-"""Of one process: each agent keeps one for its long poll, and some for what it says meanwhile."""
 NOTHING_OF_THE_CONTROL_PLANE = {"DATABASE_URL": "", "REDIS_URL": "", "SECRET_KEY": ""}
 """What an agent must do without, here as on any hypervisor."""
 
@@ -64,14 +59,11 @@ def agent_command(hypervisor: Hypervisor, port: int) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def web_command(port: int, *, grace_s: int = WEB_GRACE_S) -> tuple[str, ...]:
+def web_command(
+    port: int, *, processes: int = WEB_PROCESSES, threads: int = WEB_THREADS, grace_s: int = WEB_GRACE_S
+) -> tuple[str, ...]:
     """The web server on one port of loopback; requests have `grace_s` to end in when it is stopped."""
     return (
-        sys.executable, "-m", "gunicorn", "controlplane.wsgi:application",
-        "--config", "python:controlplane.launcher.web_config",
-        "--bind", f"127.0.0.1:{port}", "--worker-class", WEB_WORKER,
-        "--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS), "--worker-connections", str(WEB_CONNECTIONS),
-        "--keep-alive", str(WEB_KEEP_ALIVE_S),
-        "--graceful-timeout", str(grace_s),
-        "--no-control-socket",
+        sys.executable, MANAGE, "web", "--bind", f"127.0.0.1:{port}",
+        "--processes", str(processes), "--threads", str(threads), "--grace", str(grace_s),
     )  # fmt: skip

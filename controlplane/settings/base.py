@@ -87,7 +87,6 @@ FAST_PATHS = {
 }
 
 ROOT_URLCONF = "controlplane.urls"
-WSGI_APPLICATION = "controlplane.wsgi.application"
 
 TEMPLATES = [
     {

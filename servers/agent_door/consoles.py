@@ -26,7 +26,7 @@ def console(request: HttpRequest) -> HttpResponseBase:
             raise Invalid("Consoles are streams over a WebSocket.")
         places, session_id = console_places(), parse_uuid(request.headers.get(CONSOLE_HEADER, ""))
         if places is None:
-            raise Unavailable("This web server holds no consoles: gunicorn with Kilonova's own worker does.")
+            raise Unavailable("This web server holds no consoles: `manage.py web` does.")
         if session_id is None:
             raise NotFound("No such console waits for this host.")
         with database_reached():

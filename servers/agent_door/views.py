@@ -74,8 +74,13 @@ def serve(request: HttpRequest, verb: str = "") -> HttpResponseBase:
     return answer
 
 
+def body_limit(name: str) -> int:
+    """How large a message of this verb may be, in bytes."""
+    return upload_piece_bytes() + PIECE_HEAD_BYTES if name in CARRYING else MAX_BODY_BYTES
+
+
 def _answer(request: HttpRequest, name: str) -> HttpResponseBase:
-    allowed = upload_piece_bytes() + PIECE_HEAD_BYTES if name in CARRYING else MAX_BODY_BYTES
+    allowed = body_limit(name)
     message = request.read(allowed + 1)
     if len(message) > allowed:
         raise TooLarge(f"The body is larger than {allowed} bytes.")

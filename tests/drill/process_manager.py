@@ -37,9 +37,8 @@ class Side(StrEnum):
 KNOWN = {
     Side.CONTROL_PLANE: (
         "controlplane.urls",
-        "controlplane.wsgi",
         "controlplane.launcher.children",
-        "controlplane.launcher.long_poll_worker",
+        "controlplane.launcher.web.processes",
         "controlplane.work.cluster",
         "controlplane.work.management.commands.conductor",
         "django.core.management.commands.migrate",

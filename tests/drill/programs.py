@@ -1,9 +1,8 @@
-"""The programs of an installation, as functions: what `manage.py` and gunicorn do when a person starts them."""
+"""The programs of an installation, as functions: what `manage.py` does when a person starts them."""
 
 import sys
 
 from django.core.management import execute_from_command_line
-from gunicorn.app.wsgiapp import run as gunicorn_run
 
 from controlplane.launcher.children import web_command
 
@@ -17,7 +16,5 @@ def manage(arguments: list[str]) -> int:
 
 def web(arguments: list[str]) -> int:
     """The web server of `manage.py up` on the port of the first argument."""
-    _python, _m, *command = web_command(int(arguments[0]))
-    sys.argv = command
-    gunicorn_run()
-    return 0
+    _python, _manage, *command = web_command(int(arguments[0]))
+    return manage(command)

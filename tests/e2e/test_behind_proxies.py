@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import socket
 import ssl
 import subprocess
 import threading
@@ -16,6 +17,7 @@ import urllib.request
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.postgres, pytest.mark.long]
 ADDRESS_OF_THE_ALLOWED = "127.0.0.7"
 IMAGE_BYTES = 24 * 2**20
 ANSWERS_S = 60.0
+STALLING = 60
 CONSOLES = 12
 """Of four ways, two of them between the machines, none is left out but once in thousands of runs."""
 BEFORE_ANY_POLL_S = 20.0
@@ -147,6 +150,7 @@ def test_site_behind_a_proxy(site: Site, proxy: Proxy, agent_venv: Path, process
     instance = image_goes_through_both_ways(site, proxy, host)
     wakeups_cross_from_machine_to_machine(site, instance)
     consoles_cross_from_machine_to_machine(proxy, site.cloud.token, instance)
+    clients_that_stall_hold_up_nobody(site, proxy)
     poll_outlives_a_reload(site, proxy, tmp_path)
     machine_dies(site, proxy, second, instance)
     assert "temporary file" not in proxy.log()
@@ -208,6 +212,30 @@ def consoles_cross_from_machine_to_machine(proxy: Proxy, token: str, instance: s
                 said += bytes(console.recv(timeout=ANSWERS_S))  # type: ignore[arg-type]
             console.send(b"typed %d" % number)
             assert console.recv(timeout=ANSWERS_S) == b"typed %d" % number
+
+
+def clients_that_stall_hold_up_nobody(site: Site, proxy: Proxy) -> None:
+    """More of them than all web processes have threads, with bodies and with uploads of one image."""
+    token = site.cloud.token
+    status, image = api(proxy, token, "/api/images/", {"name": "never whole", "disk_format": "raw"})
+    assert status == 201, image
+    trust = ssl.create_default_context(cafile=str(proxy.certificates.authority))
+    heads = [("POST", "/api/instances/", "application/json")] * STALLING
+    heads += [("PUT", f"/api/images/{image['id']}/file/", "application/octet-stream")] * STALLING
+    with ExitStack() as stack:
+        for method, path, kind in heads:
+            link = stack.enter_context(socket.create_connection((NAME, proxy.port), timeout=PATIENCE_S))
+            link = stack.enter_context(trust.wrap_socket(link, server_hostname=NAME))
+            link.sendall(
+                f"{method} {path} HTTP/1.1\r\nHost: {NAME}\r\nX-Auth-Token: {token}\r\n"
+                f"Content-Type: {kind}\r\nContent-Length: 1000000\r\n\r\n{'x' * 9000}".encode()
+            )
+        assert api(proxy, token, "/healthz")[0] == 200
+        status, made = api(
+            proxy, token, "/api/instances/", {"name": "meanwhile", "flavor": "m1.nano", "image": "placeholder"}
+        )
+        assert status in {201, 202}, made
+        site.cloud.wait_for(lambda: status_of(site, made["id"]) == "ACTIVE")
 
 
 def enrolled(site: Site, proxy: Proxy, tmp_path: Path) -> tuple[str, Conductor]:

@@ -70,7 +70,7 @@ def test_postgres_and_redis_come_by_environment(
     _stopped_cleanly(here)
 
 
-@pytest.mark.parametrize("part", ["gunicorn", "conductor", "computeagent"])
+@pytest.mark.parametrize("part", ["manage.py web", "conductor", "computeagent"])
 def test_killed_part_is_started_again_and_work_goes_on(running: Installation, part: str) -> None:
     killed = running.kill_nine(part)
     running.wait_for(lambda: bool(set(running.pids(part)) - set(killed)))
@@ -116,7 +116,7 @@ def test_everything_is_killed_and_the_guest_runs_on_until_down_which_the_next_up
         guests, daemons = _guests(here.state), _daemons(here.state)
         assert (len(guests), len(daemons)) == (1, 1)
         here.kill_nine("manage.py up")
-        children = [pid for part in ("gunicorn", "conductor", "computeagent") for pid in here.pids(part)]
+        children = [pid for part in ("manage.py web", "conductor", "computeagent") for pid in here.pids(part)]
         for pid in (*children, *daemons):
             with suppress(ProcessLookupError):  # some die with who started them
                 os.kill(pid, signal.SIGKILL)

@@ -126,7 +126,7 @@ def console_stream(request: HttpRequest) -> HttpResponseBase:
             raise Invalid("Consoles are streams over a WebSocket.")
         places = console_places()
         if places is None:
-            raise Unavailable("This web server holds no consoles: gunicorn with Kilonova's own worker does.")
+            raise Unavailable("This web server holds no consoles: `manage.py web` does.")
         places.room_require()
         client_address = address_of(request.META) or None
         session = console_session_open(token=_token(request), holder=places.holder, client_address=client_address)

@@ -23,6 +23,7 @@ from servers.images.services.image import image_create, image_deactivate, image_
 from servers.images.services.image_import import image_create_by_import, image_import
 from servers.images.services.image_store import image_chunks, image_delete, image_upload
 from servers.images.services.image_tasks import image_task_cancel
+from servers.images.uploads import upload_places
 from servers.models import Image
 
 CHECKSUM_HEADER = "X-Checksum-Sha256"
@@ -102,16 +103,21 @@ class ImageViewSet(ReadOnlyModelViewSet[Image]):
     )
     @action(detail=True, methods=["put"], renderer_classes=FILE_RENDERERS)
     def file(self, request: Request, pk: str) -> Response:
-        """Takes the bytes (application/octet-stream), checks them and makes the image active."""
+        """Takes the bytes (application/octet-stream), checks them and makes the image active.
+
+        429 while they are on their way already, and while too many images are, in all or from the project.
+        """
         image_id = uuid_in_path(pk, what="Image")
         stream, declared_bytes = raw_body(request)
-        image = image_upload(
-            caller=caller_of(request),
-            image_id=image_id,
-            stream=stream,
-            declared_bytes=declared_bytes,
-            expected_sha256=request.headers.get(CHECKSUM_HEADER, ""),
-        )
+        caller = caller_of(request)
+        with upload_places().held(project=str(caller.own_project_id), image_id=image_id):
+            image = image_upload(
+                caller=caller,
+                image_id=image_id,
+                stream=stream,
+                declared_bytes=declared_bytes,
+                expected_sha256=request.headers.get(CHECKSUM_HEADER, ""),
+            )
         return self._shown(image)
 
     @extend_schema(responses={(200, RAW): OpenApiTypes.BINARY})

@@ -1,4 +1,4 @@
-"""A Kilonova to test: an empty migrated database, and gunicorn in front of it in one of the modes.
+"""A Kilonova to test: an empty migrated database, and the web server in front of it in one of the modes.
 
 Two worker processes, so that what one wrote is asked of the other, as in an installation.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from controlplane.launcher.children import web_command
 from tests.conformance.placement.modes import Mode, settings_of
 from tests.conformance.placement.suite import ROOT
 from tests.fixtures.servers import PostgresServer, Server
@@ -68,11 +69,7 @@ class KilonovaServer(Server):
         return [
             "setpriv", "--pdeathsig", "TERM",
             "env", *(f"{name}={value}" for name, value in self.environment.items()),
-            sys.executable, "-m", "gunicorn", "controlplane.wsgi:application",
-            "--config", "python:controlplane.launcher.web_config",
-            "--bind", f"127.0.0.1:{self.port}", "--worker-class", "gthread",
-            "--workers", str(WORKERS), "--threads", str(THREADS),
-            "--log-level", "warning", "--no-control-socket",
+            *web_command(self.port, processes=WORKERS, threads=THREADS),
         ]  # fmt: skip
 
     def ping(self) -> None:

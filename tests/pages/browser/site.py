@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from controlplane.launcher.children import WEB_WORKER
+from controlplane.launcher.children import web_command
 from tests.fixtures.migrated import MigratedDatabases, race_environment
 from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.processes import Processes
@@ -28,12 +28,10 @@ class Site:
 
     def start(self) -> None:
         self.process = self.processes.python(
-            "-m", "gunicorn", "controlplane.wsgi:application", "--bind", f"127.0.0.1:{self.port}",
-            "--worker-class", WEB_WORKER, "--workers", "1", "--threads", "4", "--graceful-timeout", "2",
-            "--no-control-socket", env=self.env,
-        )  # fmt: skip
+            *web_command(self.port, processes=1, threads=4, grace_s=2)[1:], env=self.env
+        )
         process = self.process
-        eventually(lambda: "Booting worker" in self.processes.log(process), "the web server starts")
+        eventually(lambda: "Started server process" in self.processes.log(process), "the web server starts")
 
     def stop(self) -> None:
         assert self.process is not None

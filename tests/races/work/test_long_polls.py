@@ -17,7 +17,8 @@ import psycopg2
 import pytest
 
 from computeagent.protocol.wire import AGENT_HEADER, PROTOCOL_VERSION, VERSION_HEADER, encode
-from controlplane.launcher.children import WEB_WORKER
+from controlplane.launcher.children import web_command
+from controlplane.launcher.web.polls import EACH
 from tests.fixtures.migrated import race_environment
 from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.processes import ROOT, Processes
@@ -52,20 +53,16 @@ def act(env: dict[str, str]) -> Iterator[Act]:
 
 
 @pytest.fixture(scope="module")
-def server(module_processes: Processes, env: dict[str, str]) -> tuple[int, Path]:
-    """One web process with few threads, for the tests of one kind of database: its port, and where its number is."""
-    number, pid = free_port(), Path(env["KILONOVA_STATE"]) / "pid"
-    module_processes.python(
-        "-m", "gunicorn", "controlplane.wsgi:application", "--bind", f"127.0.0.1:{number}",
-        "--worker-class", WEB_WORKER, "--workers", "1", "--threads", str(THREADS), "--graceful-timeout", "60",
-        "--pid", str(pid), "--no-control-socket", env=env,
-    )  # fmt: skip
+def server(module_processes: Processes, env: dict[str, str]) -> tuple[int, int]:
+    """One web process with few threads, for the tests of one kind of database: its port, and its supervisor's pid."""
+    number = free_port()
+    process = module_processes.python(*web_command(number, processes=1, threads=THREADS, grace_s=60)[1:], env=env)
     eventually(lambda: status_of(number, "/healthz") == 200, "the web server answers")
-    return number, pid
+    return number, process.pid
 
 
 @pytest.fixture
-def port(server: tuple[int, Path]) -> int:
+def port(server: tuple[int, int]) -> int:
     """Of that server. Each test has hosts of its own."""
     return server[0]
 
@@ -147,6 +144,15 @@ def test_who_hangs_up_is_forgotten_and_its_wakeup_waits(port: int, act: Act) -> 
     assert Poll(port, "hangs-up").answer()[1]
 
 
+def test_of_more_polls_than_a_host_may_have_the_oldest_is_answered(port: int, act: Act) -> None:
+    act("enrol", "greedy")
+    polls = [Poll(port, "greedy") for _ in range(EACH + 1)]
+    assert polls[0].answer() == (200, [])
+    act("wake", "greedy")
+    for poll in polls[1:]:
+        assert poll.answer()[0] == 200
+
+
 def test_refused_poll_says_why_at_once(port: int, act: Act) -> None:
     act("enrol", "refused")
     status, body = Poll(port, "refused", secret="kna_of-nobody").answer()
@@ -207,20 +213,20 @@ def test_clients_that_connect_and_say_nothing_hold_no_thread(port: int) -> None:
 
 def test_requests_that_are_sent_together_are_answered_one_after_the_other(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as link:
-        link.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 3)
-        link.shutdown(socket.SHUT_WR)
+        asked = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        link.sendall((asked + b"\r\n") * 2 + asked + b"Connection: close\r\n\r\n")
         answers = b"".join(iter(lambda: link.recv(65536), b""))
     assert answers.count(b"HTTP/1.1 200 ") == 3
 
 
-def test_stopping_server_answers_all_who_wait(server: tuple[int, Path], act: Act) -> None:
+def test_stopping_server_answers_all_who_wait(server: tuple[int, int], act: Act) -> None:
     port, pid = server
     hosts = [f"stopping{number}" for number in range(30)]
     act("enrol", *hosts)
     polls = [Poll(port, host, timeout_s=60.0) for host in hosts]
     time.sleep(1.0)
     began = time.monotonic()
-    os.kill(int(pid.read_text()), signal.SIGTERM)
+    os.kill(pid, signal.SIGTERM)
     answers: list[tuple[int, Any]] = []
     threads = [threading.Thread(target=lambda poll=poll: answers.append(poll.answer())) for poll in polls]
     for thread in threads:

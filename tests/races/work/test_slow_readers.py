@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from controlplane.launcher.children import WEB_WORKER
+from controlplane.launcher.children import web_command
 from tests.fixtures.migrated import race_environment
 from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.fixtures.processes import ROOT, Processes
@@ -71,11 +71,7 @@ def served(request: pytest.FixtureRequest, processes: Processes, sqlite_file_url
     made = subprocess.run([sys.executable, str(MAKE)], env=env, cwd=ROOT, check=True, input=data, capture_output=True)
     told: dict[str, Any] = json.loads(made.stdout)
     port = free_port()
-    web = processes.python(
-        "-m", "gunicorn", "controlplane.wsgi:application", "--bind", f"127.0.0.1:{port}", "--worker-class", WEB_WORKER,
-        "--workers", "1", "--threads", str(THREADS), "--graceful-timeout", "60", "--keep-alive", "60",
-        "--no-control-socket", env=env,
-    )  # fmt: skip
+    web = processes.python(*web_command(port, processes=1, threads=THREADS, grace_s=60)[1:], env=env)
     eventually(lambda: status_of(port) == 200, "the web server answers")
     return Served(port, web.pid, told["image"], told["token"], hashlib.sha256(data).hexdigest())
 

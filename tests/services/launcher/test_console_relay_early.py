@@ -1,29 +1,31 @@
 """A host that is woken by the row of a session may be at the relay before the browser's connection is."""
 
-import socket
+import asyncio
 import uuid
 
 import pytest
 
-from controlplane.launcher.consoles.relay import ConsoleRelay
+from controlplane.launcher.web.console_relay import ConsoleRelay
 from servers.consoles.places import OpenedConsole
-from tests.units.launcher.test_console_relay import UPGRADE
+from tests.fixtures.console_pipes import PipeEnd
+from tests.fixtures.patience import PATIENCE_S
+
+
+async def _early_host() -> None:
+    relay = ConsoleRelay()
+    await relay.start()
+    session = OpenedConsole(uuid.uuid4(), "h1", relay.holder, is_read_only=False)
+    host, browser = PipeEnd(), PipeEnd()
+    ends = [asyncio.create_task(relay.host(host, session))]
+    host.comes(b"hi")
+    ends.append(asyncio.create_task(relay.browser(browser, session)))
+    assert await browser.went.get() == b"hi"
+    relay.close()
+    assert await browser.closed == 1001
+    assert await host.closed == 1000
+    await asyncio.gather(*ends)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_host_that_is_quicker_than_the_browser_is_waited_with() -> None:
-    relay = ConsoleRelay()
-    session = OpenedConsole(uuid.uuid4(), "h1", relay.holder, is_read_only=False)
-    host, host_far = socket.socketpair()
-    browser, browser_far = socket.socketpair()
-    with host, browser:
-        host.settimeout(60)
-        browser.settimeout(60)
-        relay.take_host(host_far, "/agent/v1/console", UPGRADE, session)
-        assert host.recv(1000).startswith(b"HTTP/1.1 101 ")
-        relay.take_browser(browser_far, "/consoles/stream/", UPGRADE, session)
-        assert browser.recv(1000).startswith(b"HTTP/1.1 101 ")
-        host.sendall(b"\x82\x82\x00\x00\x00\x00hi")
-        assert browser.recv(100) == b"\x82\x02hi"
-        relay.close()
-        assert browser.recv(100)[0] == 0x88
+    asyncio.run(asyncio.wait_for(_early_host(), PATIENCE_S))

@@ -26,7 +26,7 @@ def test_proxy_takes_its_configuration(kind: type[Proxy], is_mutual: bool, tmp_p
 
 UNITS = {
     AGENT / "kilonova-agent.service": "/opt/kilonova-agent/bin/kilonova-agent @/etc/kilonova/agent.conf",
-    CONTROL_PLANE / "kilonova-web.service": "/opt/kilonova/.venv/bin/python -m gunicorn controlplane.wsgi:application",
+    CONTROL_PLANE / "kilonova-web.service": "/opt/kilonova/.venv/bin/python manage.py web",
     CONTROL_PLANE / "kilonova-conductor.service": "/opt/kilonova/.venv/bin/python manage.py conductor",
 }
 
@@ -52,7 +52,8 @@ def test_web_server_runs_under_systemd_as_the_launcher_runs_it() -> None:
 
 
 def _fixed(arguments: list[str]) -> list[str]:
-    return [one for before, one in pairwise(arguments) if before not in {"--bind", "--workers", "--threads"}]
+    chosen = arguments[arguments.index("web") :]
+    return [one for before, one in pairwise(chosen) if before not in {"--bind", "--processes", "--threads"}]
 
 
 def test_example_options_are_options(agent_venv: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from servers.images.downloads import OCTETS, ImageResponse, user_downloads
 from servers.images.request_body import body_stream
 from servers.images.services.image_store import READABLE, image_chunks, image_upload
 from servers.images.stores.store import beginning_of
+from servers.images.uploads import upload_places
 from servers.openstack.call import ServersCall
 from servers.openstack.image.byte_range import byte_range
 from servers.openstack.image.image_json import md5_of
@@ -17,7 +18,7 @@ SIZE_HEADER = "X-OpenStack-Image-Size"
 
 
 def file_upload(call: ServersCall, image_id: str) -> Empty:
-    """Takes the bytes, checks them and makes the image active."""
+    """Takes the bytes, checks them and makes the image active. 429 while too many are being sent."""
     headers = call.request.headers
     if (call.request.content_type or "").lower() != OCTETS:
         raise ApiFault(415, f"The media type {call.request.content_type or 'None'} is not supported, use {OCTETS}.")
@@ -29,7 +30,9 @@ def file_upload(call: ServersCall, image_id: str) -> Empty:
         if declared not in (None, said):
             raise bad_request(f"{SIZE_HEADER} says {said} bytes, and Content-Length {declared}.")
         declared = said
-    image_upload(caller=call.caller, image_id=image_named(image_id), stream=stream, declared_bytes=declared)
+    image = image_named(image_id)
+    with upload_places().held(project=str(call.caller.own_project_id), image_id=image):
+        image_upload(caller=call.caller, image_id=image, stream=stream, declared_bytes=declared)
     return call.empty()
 
 

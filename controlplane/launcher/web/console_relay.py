@@ -1,20 +1,18 @@
-"""The consoles that one web process holds, in a thread with an event loop of its own.
+"""The consoles that one web process holds, as coroutines of its loop.
 
-The process that the browser came to holds the session. The host may come to any other: that one hands its bytes on,
-unread, over a connection between the two (on one machine an abstract UNIX socket; between machines TCP, where
-CONSOLE_RELAY_ADDRESS says so), which begins with a line that only this installation can write.
+The process that the browser came to holds the session. The host may come to any other: that one hands its bytes on over
+a connection between the two (on one machine an abstract UNIX socket; between machines TCP, where CONSOLE_RELAY_ADDRESS
+says so), which begins with a line that only this installation can write.
 """
 
 import asyncio
 import hmac
 import logging
 import secrets
-import socket
-import threading
 import time
 import uuid
-from collections.abc import Callable, Collection, Coroutine, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -23,8 +21,8 @@ from django.db import close_old_connections
 from django.utils.crypto import salted_hmac
 
 from controlplane.kernel.kill_points import reach
-from controlplane.launcher.consoles.rfb import RfbRefused, ViewOnly
-from controlplane.launcher.consoles.websocket import READ_BYTES, EndGone, SocketEnd, upgrade_answer
+from controlplane.launcher.web.console_ends import READ_BYTES, ConsoleEnd, EndGone, RelayedEnd
+from controlplane.launcher.web.rfb import RfbRefused, ViewOnly
 from servers.conf import server_options
 from servers.consoles.places import OpenedConsole
 from servers.consoles.selectors import WAIT_S
@@ -39,7 +37,7 @@ WAKE_EVERY_S = 2.0
 CONNECT_S = 5.0
 PREFACE_MAX_BYTES = 300
 PREFACE_AGE_S = 30.0
-GOING_AWAY, REFUSED, LOST = 1001, 4001, 4002
+NORMAL, GOING_AWAY, REFUSED, LOST = 1000, 1001, 4001, 4002
 """Codes of the closing of a WebSocket: come again; do not; the guest's side is gone."""
 
 
@@ -50,27 +48,42 @@ class Open:
     session_id: uuid.UUID
     host: str
     is_read_only: bool
-    came: "asyncio.Future[SocketEnd]"
+    came: "asyncio.Future[ConsoleEnd]"
     over: "asyncio.Future[str]"
 
 
+class Borrowed:
+    """A WebSocket's end whose request lasts until it is let go of."""
+
+    def __init__(self, end: ConsoleEnd) -> None:
+        self._end = end
+        self.let_go = asyncio.Event()
+        self.read = end.read
+        self.write = end.write
+
+    async def close(self, code: int, reason: str) -> None:
+        """See ConsoleEnd."""
+        try:
+            await self._end.close(code, reason)
+        finally:
+            self.let_go.set()
+
+
 class ConsoleRelay:
-    """Started with the first console; the methods without an underscore may be called by any thread."""
+    """Used by the loop's thread alone, but for `holder` and `is_full`."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._open: dict[uuid.UUID, Open] = {}
-        self._early: dict[uuid.UUID, SocketEnd] = {}
+        self._early: dict[uuid.UUID, ConsoleEnd] = {}
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="consoles-rows")
         self._holder = ""
-        self._running: set[Future[None]] = set()
+        self._starting = asyncio.Lock()
         self._server: asyncio.AbstractServer | None = None
+        self._checking: asyncio.Task[None] | None = None
 
     @property
     def holder(self) -> str:
-        """Where the other processes reach this one."""
-        self._started()
+        """Where the other processes reach this one, once it has started."""
         return self._holder
 
     @property
@@ -78,66 +91,29 @@ class ConsoleRelay:
         """Whether it holds as many as it may."""
         return len(self._open) >= server_options().consoles_per_process
 
-    def take_browser(self, sock: socket.socket, path: str, headers: Mapping[str, str], session: OpenedConsole) -> None:
-        """Go on with the connection of whoever opened the session."""
-        self._run(self._browser(sock, path, headers, session))
-
-    def take_host(self, sock: socket.socket, path: str, headers: Mapping[str, str], session: OpenedConsole) -> None:
-        """Go on with the connection of the guest's host, here or where its session is."""
-        self._run(self._host(sock, path, headers, session))
+    async def start(self) -> None:
+        """Listen for hosts that come to other processes. Nothing, when that was done already."""
+        async with self._starting:
+            if self._server is not None:
+                return
+            if address := server_options().console_relay_address:
+                self._server = server = await asyncio.start_server(self._arrived, address, 0)
+                self._holder = f"tcp:{address}:{server.sockets[0].getsockname()[1]}"
+            else:
+                name = f"kilonova-consoles-{secrets.token_hex(8)}"
+                self._server = await asyncio.start_unix_server(self._arrived, f"\0{name}")
+                self._holder = f"unix:{name}"
+            self._checking = asyncio.create_task(self._check_all())
 
     def close(self) -> None:
         """The process ends: browsers come again, to another."""
-        loop = self._loop
-        if loop is not None:
-            loop.call_soon_threadsafe(self._end_all)
+        for here in self._open.values():
+            if not here.over.done():
+                here.over.set_result(RESTART)
 
-    def _run(self, story: Coroutine[Any, Any, None]) -> None:
-        # A loop holds its tasks by weak references: one that only waits for bytes would be collected as garbage.
-        running = asyncio.run_coroutine_threadsafe(story, self._started())
-        self._running.add(running)
-        running.add_done_callback(self._running.discard)
-
-    def _started(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                loop, listening = asyncio.new_event_loop(), threading.Event()
-
-                def serve() -> None:
-                    asyncio.set_event_loop(loop)
-                    loop.run_until_complete(self._listen())
-                    listening.set()
-                    loop.run_until_complete(self._check_all())
-
-                threading.Thread(target=serve, name="consoles", daemon=True).start()
-                listening.wait()
-                self._loop = loop
-            return self._loop
-
-    async def _listen(self) -> None:
-        if address := server_options().console_relay_address:
-            self._server = server = await asyncio.start_server(self._arrived, address, 0)
-            self._holder = f"tcp:{address}:{server.sockets[0].getsockname()[1]}"
-        else:
-            name = f"kilonova-consoles-{secrets.token_hex(8)}"
-            self._server = await asyncio.start_unix_server(self._arrived, f"\0{name}")
-            self._holder = f"unix:{name}"
-
-    async def _browser(
-        self, sock: socket.socket, path: str, headers: Mapping[str, str], session: OpenedConsole
-    ) -> None:
-        answer, is_opened = upgrade_answer(path, headers)
+    async def browser(self, end: ConsoleEnd, session: OpenedConsole) -> None:
+        """Go on with the connection of whoever opened the session, until it is over."""
         loop = asyncio.get_running_loop()
-        sock.setblocking(False)
-        try:
-            await loop.sock_sendall(sock, answer)
-        except OSError:
-            is_opened = False
-        if not is_opened:
-            sock.close()
-            await self._rows(lambda: console_session_ended(session_id=session.session_id, because="It was not opened."))
-            return
-        end = await SocketEnd.of_socket(sock)
         here = Open(session.session_id, session.host, session.is_read_only, loop.create_future(), loop.create_future())
         self._open[session.session_id] = here
         reach("controlplane.launcher.consoles:browser-came")
@@ -148,10 +124,21 @@ class ConsoleRelay:
             code, because = await self._joined(here, end)
         finally:
             del self._open[session.session_id]
+            if here.came.done():  # also where nobody waited for it any more
+                await here.came.result().close(NORMAL, "")
             await end.close(code, because)
             await self._rows(lambda: console_session_ended(session_id=session.session_id, because=because))
 
-    async def _joined(self, here: Open, browser: SocketEnd) -> tuple[int, str]:
+    async def host(self, end: ConsoleEnd, session: OpenedConsole) -> None:
+        """Go on with the connection of the guest's host, here or where its session is, until that is over."""
+        if session.holder == self._holder:
+            waited = Borrowed(end)
+            await self._came(session.session_id, waited)
+            await waited.let_go.wait()
+        else:
+            await self._hand_on(end, session)
+
+    async def _joined(self, here: Open, browser: ConsoleEnd) -> tuple[int, str]:
         """Wait for the host, pass bytes on both ways, and say how it ended."""
         host = await self._host_of(here)
         if host is None:
@@ -160,23 +147,20 @@ class ConsoleRelay:
         ways: list[asyncio.Future[Any]] = [
             asyncio.ensure_future(_pass_on(browser, host, ViewOnly() if here.is_read_only else None)),
             asyncio.ensure_future(_pass_on(host, browser, None)),
-            asyncio.ensure_future(browser.keep_alive()),
-            asyncio.ensure_future(host.keep_alive()),
         ]
         try:
             await asyncio.wait([*ways, here.over], return_when=asyncio.FIRST_COMPLETED)
             if here.over.done():
                 return REFUSED if here.over.result() != RESTART else GOING_AWAY, here.over.result()
-            if ways[1].done() or ways[3].done():
+            if ways[1].done():
                 return LOST, "The guest's side ended."
-            return 1000, "Closed by its user."
+            return NORMAL, "Closed by its user."
         finally:
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
-            await host.close(1000, "")
 
-    async def _host_of(self, here: Open) -> SocketEnd | None:
+    async def _host_of(self, here: Open) -> ConsoleEnd | None:
         """The host's end, waking it again meanwhile, since wake-ups may be lost."""
         until = time.monotonic() + WAIT_S
         while time.monotonic() < until:
@@ -190,21 +174,7 @@ class ConsoleRelay:
             await self._check([here.session_id])
         return None
 
-    async def _host(self, sock: socket.socket, path: str, headers: Mapping[str, str], session: OpenedConsole) -> None:
-        answer, is_opened = upgrade_answer(path, headers)
-        sock.setblocking(False)
-        try:
-            await asyncio.get_running_loop().sock_sendall(sock, answer)
-        except OSError:
-            is_opened = False
-        if not is_opened:
-            sock.close()
-        elif session.holder == self._holder:
-            await self._came(session.session_id, await SocketEnd.of_socket(sock))
-        else:
-            await self._hand_on(sock, session)
-
-    async def _came(self, session_id: uuid.UUID, end: SocketEnd) -> None:
+    async def _came(self, session_id: uuid.UUID, end: ConsoleEnd) -> None:
         here = self._open.get(session_id)
         if here is not None and not here.came.done():
             here.came.set_result(end)
@@ -218,22 +188,28 @@ class ConsoleRelay:
             del self._early[session_id]
         await end.close(LOST, "Nobody waits for it any more.")
 
-    async def _hand_on(self, sock: socket.socket, session: OpenedConsole) -> None:
-        """To the process that holds the session, byte by byte as they come."""
-        near_reader, near = await asyncio.open_connection(sock=sock, limit=2 * READ_BYTES)
+    async def _hand_on(self, near: ConsoleEnd, session: OpenedConsole) -> None:
+        """To the process that holds the session, as the bytes come."""
         try:
-            far_reader, far = await asyncio.wait_for(_reach(session.holder), CONNECT_S)
+            far = RelayedEnd(*await asyncio.wait_for(_reach(session.holder), CONNECT_S))
         except (OSError, TimeoutError, ValueError) as error:
             log.warning("console %s: the process that holds it cannot be reached: %s", session.session_id, error)
-            near.close()
+            await near.close(LOST, "The web server that holds this console cannot be reached.")
             return
-        far.write(preface(session.session_id, session.holder))
-        reach("controlplane.launcher.consoles:handed-on")
-        ways = [asyncio.ensure_future(_copy(near_reader, far)), asyncio.ensure_future(_copy(far_reader, near))]
-        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        for way, writer in zip(ways, (far, near), strict=True):
-            way.cancel()
-            writer.close()
+        ways: list[asyncio.Future[None]] = []
+        try:
+            await far.write(preface(session.session_id, session.holder))
+            reach("controlplane.launcher.consoles:handed-on")
+            ways += [asyncio.ensure_future(_pass_on(near, far, None)), asyncio.ensure_future(_pass_on(far, near, None))]
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        except EndGone:
+            log.info("console %s: the process that holds it is gone", session.session_id)
+        finally:
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+            await far.close(NORMAL, "")
+            await near.close(NORMAL, "")
 
     async def _arrived(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A host that came to another process."""
@@ -246,7 +222,7 @@ class ConsoleRelay:
             log.warning("somebody who is none of this installation knocked at the relay of consoles")
             writer.close()
             return
-        await self._came(session_id, SocketEnd(reader, writer))
+        await self._came(session_id, RelayedEnd(reader, writer))
 
     async def _check_all(self) -> None:
         while True:
@@ -268,11 +244,6 @@ class ConsoleRelay:
             if here is not None and not here.over.done():
                 here.over.set_result(why)
 
-    def _end_all(self) -> None:
-        for here in self._open.values():
-            if not here.over.done():
-                here.over.set_result(RESTART)
-
     async def _rows(self, act: Callable[[], T]) -> T:
         def run() -> T:
             close_old_connections()
@@ -287,7 +258,7 @@ class ConsoleRelay:
 RESTART = "The web server restarts."
 
 
-async def _pass_on(source: SocketEnd, target: SocketEnd, view_only: ViewOnly | None) -> None:
+async def _pass_on(source: ConsoleEnd, target: ConsoleEnd, view_only: ViewOnly | None) -> None:
     """Until one of them ends. What the target does not take is not read."""
     with suppress(EndGone):
         while True:
@@ -299,13 +270,6 @@ async def _pass_on(source: SocketEnd, target: SocketEnd, view_only: ViewOnly | N
                 return
             if data:
                 await target.write(data)
-
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(OSError):
-        while data := await reader.read(READ_BYTES):
-            writer.write(data)
-            await writer.drain()
 
 
 async def _reach(holder: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

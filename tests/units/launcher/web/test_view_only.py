@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.launcher.consoles.rfb import RfbRefused, ViewOnly
+from controlplane.launcher.web.rfb import RfbRefused, ViewOnly
 
 HELLO = b"RFB 003.008\n" + b"\x01"
 PIXELS = b"\x00" + bytes(19)

@@ -1,0 +1,149 @@
+"""What Django answers, made in a thread, and how the loop sends it: no thread waits for whoever reads it."""
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from typing import IO, Any
+
+from django.core import signals
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.http.response import HttpResponse, HttpResponseBase
+from django.urls import set_script_prefix
+
+from controlplane.infra.conf import web_options
+from controlplane.launcher.web.connections import GuardedProtocol
+from controlplane.launcher.web.incoming import Receive, Scope, Send
+
+log = logging.getLogger(__name__)
+
+Headers = list[tuple[bytes, bytes]]
+Around = Callable[[], AbstractContextManager[Any]]
+PIECE_BYTES = 256 * 2**10
+"""So much of an answer is read and sent at a time."""
+NO_BODY = frozenset({204, 304})
+
+
+@dataclass(slots=True)
+class WebResponse:
+    """One that is whole: `body`, or what can be read from `file`."""
+
+    status: int
+    headers: Headers
+    body: bytes = b""
+    file: IO[bytes] | None = None
+    close: Callable[[], None] | None = None
+    """To be called in a thread, once its file is read."""
+
+
+class ThreadedHandler(ASGIHandler):
+    """Django's own reading of ASGI requests, with its middleware and views in the thread that calls."""
+
+    def __init__(self) -> None:
+        # Not the parent's, which would load the middleware for coroutines.
+        self.load_middleware()
+
+    def answer(self, scope: Scope, body: Any, around: Sequence[Around] = ()) -> WebResponse:
+        """Serve the request, inside what `around` gives, and read its answer, but for files."""
+        with ExitStack() as stack:
+            for each in around:
+                stack.enter_context(each())
+            return _answer_of(self._response(scope, body))
+
+    def _response(self, scope: Scope, body: Any) -> HttpResponseBase:
+        set_script_prefix(get_script_prefix(scope))
+        signals.request_started.send(sender=self.__class__, scope=scope)
+        request, refused = self.create_request(scope, body)
+        response: HttpResponseBase = self.get_response(request) if request is not None else refused or HttpResponse()
+        response._handler_class = self.__class__  # type: ignore[attr-defined] # whom the signal at its end names
+        return response
+
+
+def _answer_of(response: HttpResponseBase) -> WebResponse:
+    """In the thread that made it. Generators are run here too, since they may ask the database."""
+    headers = [(name.encode("ascii"), value.encode("latin1")) for name, value in response.items()]
+    headers += [
+        (b"Set-Cookie", morsel.output(header="").strip().encode("ascii")) for morsel in response.cookies.values()
+    ]
+    answer = WebResponse(response.status_code, headers)
+    if not response.streaming:
+        answer.body = response.content  # type: ignore[attr-defined]
+        response.close()
+    elif (file := getattr(response, "file_to_stream", None)) is not None:
+        answer.file, answer.close = file, response.close
+    else:
+        answer.file = file = tempfile.SpooledTemporaryFile(PIECE_BYTES)  # noqa: SIM115 - closed with the answer
+        for piece in response:
+            file.write(piece)
+        response.close()
+        answer.body = b""
+        headers.append((b"Content-Length", str(file.tell()).encode()))
+        file.seek(0)
+        answer.close = file.close
+    has_length = any(name.lower() == b"content-length" for name, _ in headers)
+    if answer.file is None and not has_length and answer.status not in NO_BODY:
+        headers.append((b"Content-Length", str(len(answer.body)).encode()))
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request as it came, and the way back."""
+
+    scope: Scope
+    receive: Receive
+    send: Send
+    connection: GuardedProtocol
+
+
+class Sender:
+    """Sends answers. Files are read by threads of its own, a piece at a time."""
+
+    def __init__(self, readers: ThreadPoolExecutor) -> None:
+        self._readers = readers
+
+    async def send(self, answer: WebResponse, exchange: Exchange) -> None:
+        """All of it, as fast as it is taken. A client that takes nothing for too long is cut off."""
+        head = {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
+        try:
+            await _within(exchange.send(head))
+            if answer.file is None or exchange.scope["method"] == "HEAD":
+                await _send_bytes(answer.body, exchange)
+            else:
+                await self._send_file(answer.file, exchange)
+        except TimeoutError:
+            exchange.connection.cut()
+        finally:
+            if answer.close is not None:
+                self._readers.submit(answer.close)
+
+    async def _send_file(self, file: IO[bytes], exchange: Exchange) -> None:
+        loop = asyncio.get_running_loop()
+        while not exchange.connection.is_gone:
+            try:
+                piece = await loop.run_in_executor(self._readers, file.read, PIECE_BYTES)
+            except Exception as error:  # noqa: BLE001 - whatever stops it from being read ends this connection alone
+                log.warning("a large answer could not be read to its end: %s", error)
+                exchange.connection.cut()
+                return
+            await _within(exchange.send({"type": "http.response.body", "body": piece, "more_body": bool(piece)}))
+            if not piece:
+                return
+
+
+async def _send_bytes(body: bytes, exchange: Exchange) -> None:
+    # What goes out in pieces waits in memory by pieces too, however slowly it is taken.
+    for at in range(0, max(len(body), 1), PIECE_BYTES):
+        if exchange.connection.is_gone:
+            return
+        piece, is_last = body[at : at + PIECE_BYTES], at + PIECE_BYTES >= len(body)
+        await _within(exchange.send({"type": "http.response.body", "body": piece, "more_body": not is_last}))
+
+
+async def _within(sending: Awaitable[None]) -> None:
+    """Raises TimeoutError."""
+    async with asyncio.timeout(web_options().large_answer_stalled_s):
+        await sending

@@ -1,0 +1,96 @@
+"""The two kinds of ends of a console: a WebSocket of this process, and a way from another one."""
+
+import asyncio
+from contextlib import suppress
+from typing import Protocol
+
+from controlplane.launcher.web.incoming import Message, Receive, Send
+
+READ_BYTES = 2**16
+SUBPROTOCOL = "binary"
+
+
+class EndGone(Exception):
+    """The other side closed, broke the protocol, or was silent for too long."""
+
+
+class ConsoleEnd(Protocol):
+    """A stream of bytes both ways. Used by the loop's thread alone."""
+
+    async def read(self) -> bytes:
+        """The next bytes. Raises EndGone."""
+
+    async def write(self, data: bytes) -> None:
+        """Returns once not much of it waits any more. Raises EndGone."""
+
+    async def close(self, code: int, reason: str) -> None:
+        """Say why, as far as that can be said, and let go."""
+
+
+class WebSocketEnd:
+    """A WebSocket that was accepted. The server pings it, and ends one that does not answer."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+
+    @classmethod
+    async def accepted(cls, offered: list[str], receive: Receive, send: Send) -> "WebSocketEnd":
+        """A viewer that names its token beside is answered with what it speaks."""
+        accept: Message = {"type": "websocket.accept"}
+        if SUBPROTOCOL in offered:
+            accept["subprotocol"] = SUBPROTOCOL
+        await send(accept)
+        return cls(receive, send)
+
+    async def read(self) -> bytes:
+        """See ConsoleEnd."""
+        while True:
+            message = await self._receive()
+            if message["type"] != "websocket.receive":
+                raise EndGone("it was closed")
+            if data := message.get("bytes") or (message.get("text") or "").encode():
+                return bytes(data)
+
+    async def write(self, data: bytes) -> None:
+        """See ConsoleEnd."""
+        try:
+            await self._send({"type": "websocket.send", "bytes": data})
+        except (OSError, RuntimeError) as error:
+            raise EndGone("it was closed") from error
+
+    async def close(self, code: int, reason: str) -> None:
+        """See ConsoleEnd."""
+        said = reason.encode()[:120].decode(errors="ignore")
+        with suppress(OSError, RuntimeError):
+            await self._send({"type": "websocket.close", "code": code, "reason": said})
+
+
+class RelayedEnd:
+    """A host that came to another process, which hands its bytes on."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def read(self) -> bytes:
+        """See ConsoleEnd."""
+        try:
+            data = await self._reader.read(READ_BYTES)
+        except OSError as error:
+            raise EndGone(str(error)) from error
+        if not data:
+            raise EndGone("it was closed")
+        return data
+
+    async def write(self, data: bytes) -> None:
+        """See ConsoleEnd."""
+        try:
+            self._writer.write(data)
+            await self._writer.drain()
+        except (OSError, RuntimeError) as error:
+            raise EndGone(str(error)) from error
+
+    async def close(self, code: int, reason: str) -> None:
+        """See ConsoleEnd. Bytes are all that passes here, so nothing is said."""
+        self._writer.close()
