@@ -152,8 +152,9 @@ class RotateRequest(msgspec.Struct, frozen=True):
     secret_digest: str
 
 
-ENROL = Verb("enrol", msgspec.json.Decoder(EnrolRequest), None, is_leased=False)
-ROTATE = Verb("rotate", msgspec.json.Decoder(RotateRequest), None, is_leased=False)
+_nothing = msgspec.json.Decoder(type(None))
+ENROL = Verb("enrol", msgspec.json.Decoder(EnrolRequest), _nothing, is_leased=False)
+ROTATE = Verb("rotate", msgspec.json.Decoder(RotateRequest), _nothing, is_leased=False)
 """What is asked besides the Protocol's verbs, by which an agent comes to a secret of its own."""
 
 

@@ -105,7 +105,7 @@ def hypervisor_enrol(hypervisor: Hypervisor) -> None:
     """Its agent's secret is known to the control plane: made at the first start, and again for another database."""
     secret = SecretFile(hypervisor.state_dir)
     if secret.read() is None:
-        secret.take_next()
+        secret.take(secret.next_secret())
     known = secret_digest(str(secret.read()))
     if credential_host(known) != hypervisor.host:
         credential_set(host=hypervisor.host, secret_digest=known)

@@ -7,16 +7,18 @@ asks for the same trade again, and it has the same effect.
 import logging
 import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from computeagent.protocol.names import require_host_name
+from computeagent.protocol.refusals import SecretTaken
 from computeagent.protocol.wire import PROTOCOL_VERSION
 from controlplane.audit_log.recording.actor_scope import AGENT, Actor
 from controlplane.audit_log.recording.audited import audited
@@ -103,35 +105,52 @@ def enrolments_prune() -> int:
 
 
 def credential_set(*, host: str, secret_digest: str) -> None:
-    """From now on this is the secret of the host's agent; an earlier one holds no more."""
+    """From now on this is the secret of the host's agent; an earlier one holds no more. Raises Invalid, SecretTaken."""
     require_host_name(host)
     _require_digest(secret_digest)
     now = {"digest": secret_digest, "previous_digest": "", "previous_until": None, "revoked_at": None}
     fresh = {"revoked_by_id": None, "enrolled_at": Now(), "rotated_at": None, "refused_version": "", "refused_at": None}
     with transaction.atomic():
-        AgentCredential.objects.update_or_create(host=host, defaults={**now, **fresh})
+        with _digest_is_free():
+            AgentCredential.objects.update_or_create(host=host, defaults={**now, **fresh})
         host_ownership_admit(host=host)
         changed(host_topic(host))
 
 
 def credential_rotate(*, host: str, old_digest: str, secret_digest: str) -> None:
-    """Replace the secret `old_digest`, which still holds for an hour. Raises Forbidden when it is not the host's."""
+    """Replace the secret `old_digest`, which still holds for an hour; by itself, nothing changes. Raises Forbidden when
+    it is not the host's, SecretTaken.
+    """
     _require_digest(secret_digest)
     mine = AgentCredential.objects.filter(host=host, revoked_at__isnull=True)
     if mine.filter(digest=secret_digest).exists():
         return
     with transaction.atomic():
-        is_rotated = mine.filter(digest=old_digest).update(
-            digest=secret_digest,
-            previous_digest=F("digest"),
-            previous_until=now_plus(PREVIOUS_SECRET_S),
-            rotated_at=Now(),
-        )
+        with _digest_is_free():
+            is_rotated = mine.filter(digest=old_digest).update(
+                digest=secret_digest,
+                previous_digest=F("digest"),
+                previous_until=now_plus(PREVIOUS_SECRET_S),
+                rotated_at=Now(),
+            )
         if not is_rotated:
             raise Forbidden(f"This is not the secret of the agent of host {host}.")
         changed(host_topic(host))
         _agent_did("host.credential_rotate", host)
     log.info("the agent of host %s has a new secret", host)
+
+
+@contextmanager
+def _digest_is_free() -> Iterator[None]:
+    """A digest is one host's, whichever of two writes it first. Raises SecretTaken."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError as error:
+        raise SecretTaken(
+            "This secret is another host's already: make another one. Was the disk of a hypervisor copied?",
+            field="secret_digest",
+        ) from error
 
 
 def _agent_did(action: str, host: str) -> None:
