@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable
 from typing import TypeVar
 
-from computeagent.agent.complaints import Complaints
 from computeagent.protocol.refusals import DoorRefused
+from controlplane.kernel.complaints import Complaints
 from controlplane.kernel.errors import Unavailable
 
 Answer = TypeVar("Answer")

@@ -20,19 +20,28 @@ from django.db.models.functions import Now
 from computeagent.protocol.names import require_host_name
 from computeagent.protocol.refusals import SecretTaken
 from computeagent.protocol.wire import PROTOCOL_VERSION
-from controlplane.audit_log.recording.actor_scope import AGENT, Actor
+from computeagent.protocol.work import WorkKind
+from controlplane.audit_log.recording.actor_scope import AGENT, CONTROL_PLANE, SYSTEM, Actor
 from controlplane.audit_log.recording.audited import audited
 from controlplane.audit_log.recording.record import AuditChange, AuditTarget, change_record
+from controlplane.identity.domain import LoginThrottled
+from controlplane.identity.domain.throttle import Bucket
 from controlplane.identity.domain.token import new_token, token_digest
+from controlplane.identity.services.login_brakes import tries_count, tries_forget_old, tries_take_back
 from controlplane.infra.db import now_plus, now_sql
-from controlplane.kernel.errors import Forbidden, Invalid, NotFound
+from controlplane.kernel.errors import Forbidden, Invalid, NotFound, Throttled
+from controlplane.work.control import hosts_with_untaken
 from controlplane.work.hints import changed, host_topic
+from scheduling.fleet.services.lockout import service_let_in, service_lock_out
 from servers.agent_api.host_ownership import (
+    host_is_removed,
     host_ownership_admit,
     host_ownership_remove,
     host_ownership_revoke,
     host_removals_prune,
 )
+from servers.hosts.domain.host_names import require_free_host_name
+from servers.instances.services.build_elsewhere import untaken_builds_leave
 from servers.models import AgentCredential, AgentEnrolment
 
 log = logging.getLogger(__name__)
@@ -48,6 +57,9 @@ SELECT host FROM servers_agentcredential
 """
 VERSION_MAX = 20
 REFUSAL_NOTED_S = 60.0
+SOME_LOCKED_OUT = "EXISTS (SELECT 1 FROM servers_agentcredential WHERE revoked_at IS NOT NULL)"
+"""While this does not hold, `locked_out_builds_leave` has nothing to do."""
+REVOKED = "The secret of its agent was revoked."
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -64,6 +76,7 @@ class Enrolment:
 def enrolment_create(*, host: str, user_id: UUID | None = None) -> Enrolment:
     """A token by which the agent of this host, and no other, may enrol within an hour. Raises Invalid."""
     require_host_name(host)
+    require_free_host_name(host)
     text = new_token()
     with transaction.atomic():
         row = AgentEnrolment.objects.create(
@@ -81,21 +94,70 @@ def enrolment_command(enrolment: Enrolment, url: str) -> str:
     return shlex.join([*words, "--enrol-token", enrolment.token])
 
 
-def enrolment_redeem(*, host: str, token: str, secret_digest: str) -> None:
-    """Trade a token for a secret. Raises Forbidden for a token that is unknown, used, expired or of another host."""
+def enrolment_redeem(*, host: str, token: str, secret_digest: str, address: str = "") -> None:
+    """Trade a token for a secret. Raises Invalid for what can be neither, Forbidden for a token that is unknown, used,
+    expired or of another host, and Throttled after many that are unknown from one address.
+    """
+    require_host_name(host)
     _require_digest(secret_digest)
+    _tries_brake(token, host, address)
     with transaction.atomic():
         # Its own trade may be asked for again while the token lives, which a revocation ends.
         free = Q(used_at__isnull=True) | Q(secret_digest=secret_digest)
         rows = AgentEnrolment.objects.filter(free, digest=token_digest(token), host=host, expires_at__gt=Now())
         if not rows.update(used_at=Now(), secret_digest=secret_digest):
-            log.warning("an enrolment for host %s was refused: its token is unknown, used, expired or another's", host)
+            log.warning(
+                "an enrolment for host %s from %s was refused: its token is unknown, used, expired or another's",
+                host,
+                address or "an unknown address",
+            )
             raise Forbidden(
                 f"This token does not enrol host {host}: it is unknown, used, older than an hour, or another host's."
             )
         credential_set(host=host, secret_digest=secret_digest)
         _agent_did("host.enrol", host)
-    log.info("the agent of host %s enrolled", host)
+    log.info("the agent of host %s enrolled from %s", host, address or "an unknown address")
+
+
+def _tries_brake(token: str, host: str, address: str) -> None:
+    """A token that was made here is no guess, be it used or another host's. Raises Throttled."""
+    tries = {Bucket.ENROLMENT: ("", address[:64])}
+    tries_forget_old()
+    try:
+        tries_count(tries)
+    except LoginThrottled as error:
+        log.warning("an enrolment for host %s from %s has to wait: %s", host, address, error.message)
+        raise Throttled(error.message, wait_s=error.wait_s) from error
+    if AgentEnrolment.objects.filter(digest=token_digest(token)).exists():
+        tries_take_back(tries)
+
+
+def own_agent_admit(*, host: str, secret_digest: str) -> None:
+    """Let the agent in that runs beside the control plane, whose secret was made there: nobody trades a token for it.
+
+    One that an admin revoked, or whose host was removed, stays out until an admin makes a token for it. Raises
+    Forbidden, Invalid, SecretTaken.
+    """
+    if credential_host(secret_digest) == host:
+        return
+    with transaction.atomic():
+        row = AgentCredential.objects.select_for_update().filter(host=host).first()
+        if row is not None and row.revoked_at is not None:
+            # A revocation ended all tokens of before.
+            made = AgentEnrolment.objects.filter(host=host, used_at__isnull=True, expires_at__gt=Now())
+            if not made.update(used_at=Now(), secret_digest=secret_digest):
+                raise Forbidden(f"{REVOKED} {_own_words(host)}")
+        elif host_is_removed(host=host):
+            raise Forbidden(f"It was removed. {_own_words(host)}")
+        credential_set(host=host, secret_digest=secret_digest)
+        change_record(AuditChange("host.enrol", AuditTarget("host", host, host)), actor=CONTROL_PLANE, door=SYSTEM)
+
+
+def _own_words(host: str) -> str:
+    return (
+        f"Host {host} stays out until an admin lets it in again, by Add a hypervisor or manage.py agent_enrol --host "
+        f"{host}, and this is started again within the hour."
+    )
 
 
 def enrolments_prune() -> int:
@@ -114,6 +176,7 @@ def credential_set(*, host: str, secret_digest: str) -> None:
         with _digest_is_free():
             AgentCredential.objects.update_or_create(host=host, defaults={**now, **fresh})
         host_ownership_admit(host=host)
+        service_let_in(host=host)
         changed(host_topic(host))
 
 
@@ -162,7 +225,8 @@ def _agent_did(action: str, host: str) -> None:
 def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
     """The host's secret, and all tokens for it, are worth nothing from now on. Raises NotFound.
 
-    What its agent is writing at this moment has no effect either: the host's ownership is taken from it.
+    What its agent is writing at this moment has no effect either: the host's ownership is taken from it. No new
+    instances come, and builds that nobody took yet go elsewhere at once.
     """
     with transaction.atomic():
         _enrolments_end(host)
@@ -170,7 +234,9 @@ def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
         if not rows.update(revoked_at=Now(), revoked_by_id=user_id, previous_until=None):
             raise NotFound(f"Host {host} has no agent's secret that could be revoked.")
         host_ownership_revoke(host=host)
+        service_lock_out(host=host, reason=REVOKED)
         changed(host_topic(host))
+    untaken_builds_leave(host=host)
     log.warning("user %s revoked the secret of the agent of host %s", user_id or "-", host)
 
 
@@ -204,6 +270,13 @@ def agent_version_accepted(*, host: str) -> None:
     AgentCredential.objects.filter(host=host, refused_at__isnull=False).update(refused_version="", refused_at=None)
 
 
+def locked_out_builds_leave() -> int:
+    """Builds that were sent to a host just as its agent was locked out, or as this was cut off. Returns how many."""
+    waiting = hosts_with_untaken(kind=WorkKind.BUILD)
+    revoked = AgentCredential.objects.filter(revoked_at__isnull=False, host__in=waiting).order_by("host")
+    return sum(untaken_builds_leave(host=host) for host in revoked.values_list("host", flat=True))
+
+
 def agent_refusals(hosts: Collection[str]) -> dict[str, str]:
     """Of these hosts, those whose agent is locked out, and why, for people. One query."""
     rows = AgentCredential.objects.filter(host__in=list(hosts))
@@ -213,7 +286,7 @@ def agent_refusals(hosts: Collection[str]) -> dict[str, str]:
 def refusal_words(credential: AgentCredential) -> str:
     """Why the agent with this secret is locked out; empty when it is not."""
     if credential.revoked_at is not None:
-        return "The secret of its agent was revoked. The host may be enrolled again."
+        return f"{REVOKED} The host may be enrolled again."
     if credential.refused_at is not None:
         return (
             f"Its agent is refused: it speaks version {credential.refused_version} of the agents' protocol, and this "
@@ -233,6 +306,17 @@ def credential_host(digest: str) -> str | None:
         cursor.execute(_HOST_OF_DIGEST.format(now=now_sql()), [digest, digest])
         row = cursor.fetchone()
     return None if row is None else str(row[0])
+
+
+def credential_host_before(digest: str) -> str:
+    """Whose secret this was until it was revoked or replaced; empty for nobody's. For logs."""
+    rows = AgentCredential.objects.filter(Q(digest=digest) | Q(previous_digest=digest)) if digest else None
+    return "" if rows is None else rows.values_list("host", flat=True).first() or ""
+
+
+def enrolment_host(digest: str) -> str:
+    """By whose enrolment this secret came, as long as its record is kept; empty for nobody's. It reads all records."""
+    return AgentEnrolment.objects.filter(secret_digest=digest).values_list("host", flat=True).first() or ""
 
 
 def _require_digest(digest: str) -> None:

@@ -1,10 +1,12 @@
-"""What the log is told of a control plane that refuses or is away, so that many tries are few lines."""
+"""What a log is told seldom, so that many tries are few lines."""
 
 import threading
 import time
 from collections.abc import Callable
 
 SAY_AGAIN_S = 60.0
+MAX_REASONS = 1000
+"""So many reasons are remembered: strangers may bring ever new ones."""
 
 
 class Complaints:
@@ -25,5 +27,12 @@ class Complaints:
             self._last = {each: at for each, at in self._last.items() if now - at < self._say_again_s}
             if reason in self._last:
                 return False
+            while len(self._last) >= MAX_REASONS:
+                del self._last[next(iter(self._last))]  # the oldest
             self._last[reason] = now
             return True
+
+    def forget(self) -> None:
+        """Nothing was told."""
+        with self._lock:
+            self._last.clear()
