@@ -20,7 +20,6 @@ from django.db.models.functions import Now
 from computeagent.protocol.names import require_host_name
 from computeagent.protocol.refusals import SecretTaken
 from computeagent.protocol.wire import PROTOCOL_VERSION
-from computeagent.protocol.work import WorkKind
 from controlplane.audit_log.recording.actor_scope import AGENT, CONTROL_PLANE, SYSTEM, Actor
 from controlplane.audit_log.recording.audited import audited
 from controlplane.audit_log.recording.record import AuditChange, AuditTarget, change_record
@@ -30,7 +29,6 @@ from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.identity.services.login_brakes import tries_count, tries_forget_old, tries_take_back
 from controlplane.infra.db import now_plus, now_sql
 from controlplane.kernel.errors import Forbidden, Invalid, NotFound, Throttled
-from controlplane.work.control import hosts_with_untaken
 from controlplane.work.hints import changed, host_topic
 from scheduling.fleet.services.lockout import service_let_in, service_lock_out
 from servers.agent_api.host_ownership import (
@@ -41,7 +39,7 @@ from servers.agent_api.host_ownership import (
     host_removals_prune,
 )
 from servers.hosts.domain.host_names import require_free_host_name
-from servers.instances.services.build_elsewhere import untaken_builds_leave
+from servers.instances.services.build_elsewhere import LOCKED_OUT, untaken_builds_leave
 from servers.models import AgentCredential, AgentEnrolment
 
 log = logging.getLogger(__name__)
@@ -57,8 +55,6 @@ SELECT host FROM servers_agentcredential
 """
 VERSION_MAX = 20
 REFUSAL_NOTED_S = 60.0
-SOME_LOCKED_OUT = "EXISTS (SELECT 1 FROM servers_agentcredential WHERE revoked_at IS NOT NULL)"
-"""While this does not hold, `locked_out_builds_leave` has nothing to do."""
 REVOKED = "The secret of its agent was revoked."
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -236,7 +232,7 @@ def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
         host_ownership_revoke(host=host)
         service_lock_out(host=host, reason=REVOKED)
         changed(host_topic(host))
-    untaken_builds_leave(host=host)
+    untaken_builds_leave(host=host, reason=LOCKED_OUT)
     log.warning("user %s revoked the secret of the agent of host %s", user_id or "-", host)
 
 
@@ -268,13 +264,6 @@ def agent_version_refused(*, secret_digest: str, version: str) -> None:
 def agent_version_accepted(*, host: str) -> None:
     """The agent of this host fits. One UPDATE, which writes only where it did not before."""
     AgentCredential.objects.filter(host=host, refused_at__isnull=False).update(refused_version="", refused_at=None)
-
-
-def locked_out_builds_leave() -> int:
-    """Builds that were sent to a host just as its agent was locked out, or as this was cut off. Returns how many."""
-    waiting = hosts_with_untaken(kind=WorkKind.BUILD)
-    revoked = AgentCredential.objects.filter(revoked_at__isnull=False, host__in=waiting).order_by("host")
-    return sum(untaken_builds_leave(host=host) for host in revoked.values_list("host", flat=True))
 
 
 def agent_refusals(hosts: Collection[str]) -> dict[str, str]:

@@ -8,15 +8,10 @@ from computeagent.protocol.wire import secret_digest
 from controlplane.kernel.errors import Invalid
 from controlplane.work.models import Work
 from placement.models import Allocation
-from scheduling.fleet.services.service_states import service_disable, service_enable
+from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
 from scheduling.models import BuildFailures, Service
-from servers.agent_api.credentials import (
-    credential_host,
-    credential_revoke,
-    credential_set,
-    enrolment_create,
-    locked_out_builds_leave,
-)
+from servers.agent_api.credentials import credential_host, credential_revoke, credential_set, enrolment_create
+from servers.agent_api.stranded_builds import stranded_builds_leave
 from servers.hosts.domain.host_names import RESERVED
 from servers.instances.services.delete import instance_delete
 from servers.models import AgentCredential, Instance, InstanceFault
@@ -106,7 +101,7 @@ def test_build_that_an_agent_took_stays(who: world.People) -> None:
     agent = agents.door_agent("h1")
     lease = agent.take().lease
     credential_revoke(host="h1")
-    assert locked_out_builds_leave() == 0
+    assert stranded_builds_leave() == 0
     instance.refresh_from_db()
     assert (instance.host, Work.objects.get(queue="compute.h1").state) == ("h1", "running")
     assert agents.code_of(agent.ask("renew", lease=lease)) == "secret_refused"
@@ -122,17 +117,35 @@ def test_build_that_is_deleted_meanwhile_stays_deleted(who: world.People) -> Non
 def test_build_that_came_as_the_host_was_locked_out_leaves_with_the_next_round(who: world.People) -> None:
     instance = waiting_build(who, "h1")
     AgentCredential.objects.update(revoked_at=service().last_seen_up)
-    assert locked_out_builds_leave() == 1
-    assert locked_out_builds_leave() == 0
+    assert stranded_builds_leave() == 1
+    assert stranded_builds_leave() == 0
     world.pump()
     instance.refresh_from_db()
     assert instance.host == "h2"
 
 
+def test_build_that_nobody_took_leaves_a_host_that_is_declared_dead(who: world.People) -> None:
+    instance = waiting_build(who, "h1")
+    service_force_down(host="h1", forced_down=True)
+    assert stranded_builds_leave() == 1
+    world.pump()
+    instance.refresh_from_db()
+    assert (instance.host, instance.hosts_tried) == ("h2", ["h1"])
+    with pytest.raises(AssertionError, match="no work waits for h1"):
+        world.order("h1")
+
+
+def test_build_stays_on_a_host_that_is_silent_and_no_more(who: world.People) -> None:
+    waiting_build(who, "h1")
+    Service.objects.filter(host="h1").update(last_seen_up=None)
+    assert stranded_builds_leave() == 0
+    assert world.order("h1").kind == "build"
+
+
 def test_builds_of_other_hosts_stay(who: world.People) -> None:
     instance = waiting_build(who, "h2")
     credential_revoke(host="h1")
-    assert locked_out_builds_leave() == 0
+    assert stranded_builds_leave() == 0
     assert Work.objects.get(subject=instance.pk, queue="compute.h2").state == "waiting"
 
 
