@@ -10,7 +10,7 @@ from pathlib import Path
 from computeagent.conf import HostSettings
 from computeagent.daemon.arguments import NO_CONTROL_PLANE, ConfigFileParser, agent_arguments_add
 from computeagent.daemon.log_lines import log_to_stderr
-from computeagent.daemon.program import agent_of_arguments, agent_serve, conductor_of_arguments, enrol_of_arguments
+from computeagent.daemon.program import agent_of_arguments, agent_serve, conductor_of_arguments, enrol_only
 from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.settings import options_from, settings_of
 
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     try:
         settings = _settings()
         if given.enrol_only:
-            enrol_of_arguments(given, time.sleep)
+            enrol_only(given, time.sleep)
             return 0
         conductor = conductor_of_arguments(given, time.sleep)
         problem = agent_serve(agent_of_arguments(given, settings, conductor))

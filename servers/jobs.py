@@ -15,6 +15,7 @@ from controlplane.work.jobs import (
 from controlplane.work.prune import work_prune
 from scheduling.fleet.services.build_failures import build_failures_round
 from servers.agent_api.credentials import enrolments_prune
+from servers.agent_api.stranded_builds import stranded_builds_leave
 from servers.bulk.services.jobs import bulk_jobs_prune
 from servers.bulk.services.run import BULK_JOBS_OPEN, bulk_act, bulk_act_overdue, bulk_items_follow
 from servers.conductor.build import schedule_and_build, schedule_and_build_overdue
@@ -82,6 +83,7 @@ def _periodic_tasks_register() -> None:
     periodic_task_register("waiting changes of devices", every_s=30.0, run=device_turns_round, asks=SOME_WAIT)
     periodic_task_register("routers without a host", every_s=10.0, run=routers_round)
     periodic_task_register("failed builds", every_s=60.0, run=build_failures_round)
+    periodic_task_register("builds of hosts that begin none", every_s=10.0, run=stranded_builds_leave)
     periodic_task_register("drift of guests", every_s=30.0, run=guest_drift_round)
     periodic_task_register("drift of allocations", every_s=120.0, run=placement_drift_round)
     _records_register()

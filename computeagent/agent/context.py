@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from computeagent.agent.complaints import Complaints
 from computeagent.agent.guest_events import GuestEvents
 from computeagent.agent.held_leases import HeldLeases
 from computeagent.agent.host_report import HostReports
@@ -20,6 +19,7 @@ from computeagent.agent.volumes import HostVolumes
 from computeagent.agent.work_queues import Inbox
 from computeagent.drivers.base import Driver
 from computeagent.protocol.conductor import Conductor
+from controlplane.kernel.complaints import Complaints
 
 
 class Counts:

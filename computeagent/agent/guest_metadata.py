@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from computeagent.agent.complaints import Complaints
 from computeagent.metadata.listening import ListenError, listening_open, namespace_of
 from computeagent.metadata.server import MetadataServer
 from computeagent.metadata.store import DocumentStore
 from computeagent.protocol.conductor import Conductor
+from controlplane.kernel.complaints import Complaints
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 
 log = logging.getLogger(__name__)

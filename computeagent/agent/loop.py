@@ -42,6 +42,7 @@ from computeagent.drivers.base import Driver, DriverError
 from computeagent.networks.absent import NoPlug
 from computeagent.networks.base import HostPlug
 from computeagent.protocol.conductor import Conductor
+from computeagent.protocol.refusals import DoorRefused
 from computeagent.volumes.base import VolumeBackend
 from controlplane.kernel.errors import Conflict, Forbidden
 
@@ -160,7 +161,7 @@ class Agent:
             self._context.networking.open()
             self._start_metadata()
             self._context.driver.open()
-            self._context.retry.call(self._own_host)
+            self._context.retry.until_let_in(self._own_host)
             self._register()
         except (DriverError, AgentAlreadyRunning, HostRefused) as error:
             self._open_error = error
@@ -195,9 +196,10 @@ class Agent:
             raise HostRefused(error.message) from error
 
     def _own_host(self) -> None:
-        guests = frozenset(guest.uuid for guest in self._context.driver.guests())
         try:
-            self._claim_host(guests)
+            self._claim_host(frozenset(guest.uuid for guest in self._context.driver.guests()))
+        except DoorRefused:
+            raise
         except Conflict as error:
             raise AgentAlreadyRunning(error.message) from error
         except Forbidden as error:  # its secret is another host's
@@ -237,8 +239,7 @@ class Agent:
     def _not_removed_because(self, orphan_guests: int) -> str:
         """Why orphan guests are not removed by this agent; empty when they are."""
         node = self._registration_state.registration.compute_node_uuid
-        known = node_is_known(self._context.state_dir, node, orphan_guests=orphan_guests)
-        if not known:
+        if not node_is_known(self._context.state_dir, node, orphan_guests=orphan_guests):
             log.error(
                 "the control plane calls this node %s, which this state directory does not know, and %d guests here "
                 "are strangers to it: is it the right database? No guest is removed by this agent",
@@ -367,7 +368,6 @@ class Agent:
 
     def _end(self) -> int:
         options = self._context.options
-        died = self._thread_group.died.is_set()
         self._stopping.set()
         context = self._context
         events = (context.changes.happened, context.guest_events.happened, context.networking.changed)
@@ -376,7 +376,7 @@ class Agent:
         self._volume_work.close()
         readers = (options.max_concurrent_builds, options.concurrent_actions, options.concurrent_snapshots, MAX_WORKERS)
         self._context.inbox.close(readers=max(readers))
-        if died:
+        if self._thread_group.died.is_set():
             log.critical("the agent ends: %s", self._thread_group.cause)
             return 1
         if self._thread_group.wait_for(WORK_PREFIX, seconds=options.shutdown_s - CLOSE_S):

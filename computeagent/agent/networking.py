@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
-from computeagent.agent.complaints import Complaints
 from computeagent.agent.retry import JITTER, Retry
 from computeagent.drivers.base import DriverError
 from computeagent.networks.base import HostPlug, NetworkError
@@ -26,6 +25,7 @@ from computeagent.protocol.networks import (
     NetworksApplied,
 )
 from computeagent.protocol.steps import FailureClass
+from controlplane.kernel.complaints import Complaints
 from controlplane.kernel.errors import KilonovaError, NotFound, Unavailable
 from controlplane.kernel.kill_points import Injected, reach
 

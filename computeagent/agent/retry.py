@@ -1,11 +1,14 @@
-"""Waiting for a control plane that does not answer: again and again, ever slower, never in step with others."""
+"""Waiting for a control plane that does not answer, or does not let this agent in: again and again, ever slower, never
+in step with others.
+"""
 
 import logging
 import random
 from collections.abc import Callable
 from typing import TypeVar
 
-from computeagent.agent.complaints import Complaints
+from computeagent.protocol.refusals import DoorRefused
+from controlplane.kernel.complaints import Complaints
 from controlplane.kernel.errors import Unavailable
 
 Answer = TypeVar("Answer")
@@ -14,6 +17,10 @@ log = logging.getLogger(__name__)
 AWAY = "the control plane is away"
 """One line a minute for all that is tried again, whatever each try says of itself: addresses in memory differ."""
 
+
+REFUSED_FIRST_S, REFUSED_MAX_S = 2.0, 30.0
+"""How long an agent rests that is not let in: nobody changes that within a second, and many may be refused at once."""
+REFUSED_SAY_AGAIN_S = 3600.0
 
 JITTER = 0.25
 """By which part a time that is spread may be shorter or longer."""
@@ -36,6 +43,7 @@ class Retry:
         self._stopping = stopping
         self._pause = pause
         self._complaints = Complaints()
+        self._refusals = Complaints(say_again_s=REFUSED_SAY_AGAIN_S)
 
     @property
     def is_stopping(self) -> bool:
@@ -59,3 +67,19 @@ class Retry:
                 if wait_s is None and self._complaints.is_due(AWAY):
                     log.warning("trying again, because the control plane is away: %s", error.message)
             self._pause(backoff_s(failures) if wait_s is None else jittered_s(wait_s))
+
+    def until_let_in(self, claim: Callable[[], Answer]) -> Answer:
+        """The answer of `claim`, which is asked for as long as the door refuses this agent: its host is enrolled again,
+        or one of the two sides upgraded, without anybody at its console. Raises Unavailable when stopping.
+        """
+        refused = 0
+        while True:
+            try:
+                return self.call(claim)
+            except DoorRefused as error:
+                refused += 1
+                if self._stopping():
+                    raise Unavailable(error.message) from error
+                if self._refusals.is_due(error.message):
+                    log.error("this agent is not let in, and asks again ever more seldom: %s", error.message)
+            self._pause(backoff_s(refused, first_s=REFUSED_FIRST_S, max_s=REFUSED_MAX_S))

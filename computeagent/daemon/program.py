@@ -149,6 +149,7 @@ def conductor_of_arguments(given: Namespace, pause: Callable[[float], object]) -
     # Before a token is traded: its secret would take the place of the other host's.
     host_name_require(given.state.absolute(), given.host)
     address, secret = _address(given), SecretFile(given.state.absolute())
+    _warn_in_clear(address)
     if secret.read() is None:
         enrol_of_arguments(given, pause)
     elif given.enrol_token:
@@ -159,6 +160,12 @@ def conductor_of_arguments(given: Namespace, pause: Callable[[float], object]) -
         except (Forbidden, Unavailable) as error:
             log.info("the secret of an earlier start stays: %s", error.message)
     return http_conductor(address, secret)
+
+
+def enrol_only(given: Namespace, pause: Callable[[float], object]) -> None:
+    """Trade the token for the secret of the host, and no more. Raises KilonovaError that says what to do."""
+    _warn_in_clear(_address(given))
+    enrol_of_arguments(given, pause)
 
 
 def enrol_of_arguments(given: Namespace, pause: Callable[[float], object]) -> None:
@@ -177,6 +184,14 @@ def _address(given: Namespace) -> ControlPlaneAddress:
     return ControlPlaneAddress(given.control_plane, given.ca_file, given.cert_file, given.key_file)
 
 
+def _warn_in_clear(address: ControlPlaneAddress) -> None:
+    if address.is_in_clear:
+        log.warning(
+            "%s is not https: this host's token, its secret and all that it is told can be read and changed on the way",
+            address.url,
+        )
+
+
 def _enrol(
     address: ControlPlaneAddress, secret: SecretFile, given: Namespace, pause: Callable[[float], object], *, tries: int
 ) -> None:
@@ -187,7 +202,7 @@ def _enrol(
             if failures == tries:
                 raise
             log.warning("%s; trying again", error.message)
-            pause(backoff_s(failures))
+            pause(error.extra.get("wait_s") or backoff_s(failures))
         else:
             log.info("host %s is enrolled", given.host)
             return

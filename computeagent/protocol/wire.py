@@ -32,6 +32,9 @@ CARRYING = {"upload_piece": "data"}
 are.
 """
 
+MAX_VERSION_DIGITS = 20
+MAX_PROBLEM = 300
+"""So much of what is wrong with a message is said: it may name what a stranger sent."""
 NUL, REPLACEMENT = b"\\u0000", b"\\ufffd"
 
 
@@ -76,7 +79,8 @@ class Verb:
         try:
             request = self.request.decode(body or b"{}")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise Invalid(f"The body of {self.name} cannot be read: {error}", field=_field(str(error))) from error
+            problem = str(error)[:MAX_PROBLEM]
+            raise Invalid(f"The body of {self.name} cannot be read: {problem}", field=_field(problem)) from error
         return {name: getattr(request, name) for name in request.__struct_fields__}
 
     def answer_of(self, body: bytes) -> Any:
@@ -152,8 +156,9 @@ class RotateRequest(msgspec.Struct, frozen=True):
     secret_digest: str
 
 
-ENROL = Verb("enrol", msgspec.json.Decoder(EnrolRequest), None, is_leased=False)
-ROTATE = Verb("rotate", msgspec.json.Decoder(RotateRequest), None, is_leased=False)
+_nothing = msgspec.json.Decoder(type(None))
+ENROL = Verb("enrol", msgspec.json.Decoder(EnrolRequest), _nothing, is_leased=False)
+ROTATE = Verb("rotate", msgspec.json.Decoder(RotateRequest), _nothing, is_leased=False)
 """What is asked besides the Protocol's verbs, by which an agent comes to a secret of its own."""
 
 
@@ -164,7 +169,8 @@ def secret_digest(secret: str) -> str:
 
 def is_compatible(version: str | None) -> bool:
     """Whether a side of this version is at most one release away."""
-    return bool(version and version.isdecimal() and abs(int(version) - PROTOCOL_VERSION) <= 1)
+    number = version or ""
+    return 0 < len(number) <= MAX_VERSION_DIGITS and number.isdecimal() and abs(int(number) - PROTOCOL_VERSION) <= 1
 
 
 def incompatible_words(version: str | None) -> str:

@@ -1,6 +1,7 @@
 """Where the control plane is, and how to get there: its URL, TLS, a proxy."""
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -34,6 +35,12 @@ class ControlPlaneAddress:
         if parts.username or parts.password:
             raise Invalid("The control plane's address must hold no name and no password.", field="control_plane")
 
+    @property
+    def is_in_clear(self) -> bool:
+        """Whether others on the way can read what is said: HTTP without TLS, to another machine than this."""
+        parts = urlsplit(self.url)
+        return parts.scheme == "http" and not _is_this_machine(parts.hostname or "")
+
     def path_of(self, path: str) -> str:
         """The whole URL of a path that begins with a slash."""
         return self.url.rstrip("/") + path
@@ -57,3 +64,10 @@ class ControlPlaneAddress:
         if proxy_bypass(parts.netloc):
             return ""
         return getproxies().get(parts.scheme, "")
+
+
+def _is_this_machine(name: str) -> bool:
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")

@@ -3,13 +3,13 @@
 import functools
 import json
 import logging
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import urllib3
 
 from computeagent.protocol.conductor import Conductor
+from computeagent.protocol.refusals import DoorRefused, SecretTaken, SecretUnknown
 from computeagent.protocol.wire import (
     AGENT_HEADER,
     ENROL,
@@ -25,35 +25,28 @@ from computeagent.protocol.wire import (
 )
 from computeagent.transport.address import CONNECT_S, ControlPlaneAddress
 from computeagent.transport.secret_file import SecretFile
+from computeagent.transport.secret_rotation import SecretRotation
 from controlplane.kernel import errors
-from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, KilonovaError, Unavailable
+from controlplane.kernel.errors import Conflict, Fenced, Invalid, KilonovaError, Unavailable
 from controlplane.kernel.ids import is_request_id
 from controlplane.kernel.kill_points import Injected, reach
 from controlplane.kernel.request_scope import REQUEST_ID_HEADER, current_request_id
 
 log = logging.getLogger(__name__)
 
-ROTATE_AFTER_S = 30 * 86400.0
 CHUNK_BYTES = 2**20
 STREAM_CUTS = 5
 """Cuts without a byte between them after which reading an image is given up."""
-
-
-class DoorRefused(Conflict):
-    """The control plane takes nothing from this agent: its secret is refused, or it is too old or too new."""
-
-    code = "door_refused"
-    retryable = False
 
 
 _CLASSES = {
     each.code: each
     for each in (
         errors.Invalid, errors.NotFound, errors.Forbidden, errors.Conflict, errors.Fenced, errors.NoCapacity,
-        errors.QuotaExceeded, errors.TooLarge,
+        errors.QuotaExceeded, errors.TooLarge, SecretTaken,
     )
 }  # fmt: skip
-_REFUSED = {"secret_refused", "incompatible"}
+_REFUSED: dict[str, type[DoorRefused]] = {"secret_refused": SecretUnknown, "incompatible": DoorRefused}
 
 
 def http_conductor(address: ControlPlaneAddress, secret: SecretFile) -> Conductor:
@@ -64,12 +57,16 @@ def http_conductor(address: ControlPlaneAddress, secret: SecretFile) -> Conducto
 def enrol(address: ControlPlaneAddress, secret: SecretFile, *, host: str, token: str) -> None:
     """Trade a one-time token for the secret of `host`. Asked again after a cut it has the same effect.
 
-    Raises Forbidden, Invalid, Unavailable.
+    Raises Forbidden, Invalid, DoorRefused, Unavailable.
     """
-    digest = secret_digest(secret.next_secret())
-    body = encode({"host": host, "token": token, "secret_digest": digest})
-    HttpConductor(address, secret).ask(ENROL, body)
-    secret.take_next()
+    conductor, following = HttpConductor(address, secret), secret.next_secret()
+    try:
+        conductor.trade(host, token, following)
+    except SecretTaken:  # the disk of another host was copied, with what it had begun
+        secret.forget_next()
+        following = secret.next_secret()
+        conductor.trade(host, token, following)
+    secret.take(following)
 
 
 class HttpConductor:
@@ -79,7 +76,7 @@ class HttpConductor:
         self._address = address
         self._pool = address.pool()
         self._secret = secret
-        self._rotation = threading.Lock()
+        self._rotation = SecretRotation(secret, self._replace)
         self._agent_id = ""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -91,8 +88,30 @@ class HttpConductor:
     def host_own(self, *, agent_id: str, **arguments: Any) -> None:
         """See Conductor. The id of the agent travels with every request from then on."""
         self._agent_id = agent_id
-        self._rotate_if_old()
-        self._call(verbs()["host_own"], agent_id=agent_id, **arguments)
+        self._rotation.rotate_if_due()
+        own = functools.partial(self._call, verbs()["host_own"], agent_id=agent_id, **arguments)
+        try:
+            own()
+        except SecretUnknown:
+            if not self._rotation.fall_back():
+                raise
+            own()
+
+    def trade(self, host: str, token: str, secret: str) -> None:
+        """A one-time token for this secret. Raises Forbidden, Invalid, SecretTaken, DoorRefused, Unavailable."""
+        self._keep(ENROL, encode({"host": host, "token": token, "secret_digest": secret_digest(secret)}))
+
+    def _replace(self, secret: str, by: str) -> None:
+        """See `secret_rotation.Replace`."""
+        self._keep(ROTATE, encode({"secret_digest": secret_digest(by)}), secret=secret)
+
+    def _keep(self, verb: Verb, body: bytes, **asked: Any) -> None:
+        """Only the control plane's own answer is one: a network where one has to log in answers 200, too."""
+        data = self.ask(verb, body, **asked).data
+        try:
+            verb.answer_of(data)
+        except Invalid as error:
+            raise Unavailable(f"{verb.name} was answered with HTTP 200, not by the control plane") from error
 
     def _call(self, verb: Verb, **arguments: Any) -> Any:
         # A long poll is answered when its time is over at the latest.
@@ -126,10 +145,10 @@ class HttpConductor:
             answer = self.ask(verb, body, is_streamed=True)
 
     def ask(
-        self, verb: Verb, body: bytes, *, wait_s: float = 0.0, is_streamed: bool = False
+        self, verb: Verb, body: bytes, *, wait_s: float = 0.0, is_streamed: bool = False, secret: str | None = None
     ) -> urllib3.BaseHTTPResponse:
-        """One request, whose answer may come `wait_s` later than others. Raises what the verb raises; Unavailable when
-        no answer came, or none of the control plane's.
+        """One request, whose answer may come `wait_s` later than others; with another secret than the one in use, if
+        one is given. Raises what the verb raises; Unavailable when no answer came, or none of the control plane's.
         """
         try:
             reach(f"computeagent.transport.{verb.name}:before")
@@ -137,7 +156,7 @@ class HttpConductor:
                 "POST",
                 self._address.path_of(PREFIX + verb.name),
                 body=body,
-                headers=self._headers(),
+                headers=self._headers(secret),
                 timeout=urllib3.Timeout(connect=CONNECT_S, read=self._address.answer_s + wait_s),
                 preload_content=not is_streamed,
                 redirect=False,
@@ -149,9 +168,9 @@ class HttpConductor:
             return answer
         raise _error_of(verb, answer)
 
-    def _headers(self) -> dict[str, str]:
+    def _headers(self, secret: str | None) -> dict[str, str]:
         headers = {"Content-Type": "application/json", VERSION_HEADER: str(PROTOCOL_VERSION)}
-        secret = self._secret.read()
+        secret = secret or self._secret.read()
         if secret is not None:
             headers["Authorization"] = f"Bearer {secret}"
         if self._agent_id:
@@ -160,22 +179,6 @@ class HttpConductor:
         if is_request_id(request_id):
             headers[REQUEST_ID_HEADER] = request_id
         return headers
-
-    def _rotate_if_old(self) -> None:
-        """A new secret each month, and what a cut rotation left half done. A failure is tried with the next beat."""
-        with self._rotation:
-            if self._secret.waiting() is None and self._secret.age_s() < ROTATE_AFTER_S:
-                return
-            body = encode({"secret_digest": secret_digest(self._secret.next_secret())})
-            try:
-                self.ask(ROTATE, body)
-            except Unavailable:
-                raise
-            except (DoorRefused, Forbidden):
-                # The old one holds no more, so the rotation that was cut off had come through.
-                log.info("the secret before the last rotation is over")
-            self._secret.take_next()
-            log.info("this host has a new secret")
 
 
 def _error_of(verb: Verb, answer: urllib3.BaseHTTPResponse) -> KilonovaError:
@@ -188,7 +191,7 @@ def _error_of(verb: Verb, answer: urllib3.BaseHTTPResponse) -> KilonovaError:
         return Unavailable(f"{verb.name} was answered with HTTP {answer.status}, not by the control plane")
     if code in _REFUSED:
         # Under a lease, an agent stops its work by Fenced alone.
-        return Fenced(message) if verb.is_leased else DoorRefused(message)
+        return Fenced(message) if verb.is_leased else _REFUSED[code](message)
     if code == errors.Throttled.code:
         return Unavailable(message, wait_s=wait_s or 1.0)
     if answer.status >= 500:

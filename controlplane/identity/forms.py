@@ -6,6 +6,7 @@ from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.forms import AdminPasswordChangeForm, AuthenticationForm, UserChangeForm
 from django.core.exceptions import ValidationError
 from django.forms import ModelForm
+from django.http import HttpRequest
 
 from controlplane.identity.addresses import address_of
 from controlplane.identity.domain import DirectoryUnavailable, LoginRefused, LoginsBusy, LoginThrottled, OutsiderRefused
@@ -17,9 +18,17 @@ from controlplane.identity.services.users import ELSEWHERE
 from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.texts import phrase as _
 
+USERNAME_MAX = 150
+
 
 class LoginForm(AuthenticationForm):
     """Username and password, checked by the service: too many wrong ones have to wait."""
+
+    def __init__(self, request: HttpRequest | None = None, *args: Any, **kwargs: Any) -> None:
+        """Of a name that is too long to be one, the page shows no more than says so."""
+        super().__init__(request, *args, **kwargs)
+        if len(self.data.get("username") or "") > USERNAME_MAX:
+            self.data = {**self.data, "username": self.data["username"][: USERNAME_MAX + 1]}
 
     def clean(self) -> dict[str, Any]:
         """The user is then in `get_user()`; a refusal is one sentence for the whole form."""

@@ -11,7 +11,7 @@ from computeagent.protocol.wire import secret_digest
 from computeagent.transport.secret_file import SecretFile
 from controlplane.launcher.options import HypervisorKind
 from controlplane.launcher.pools import PART_OF_DISK, pools_prepare
-from servers.agent_api.credentials import credential_host, credential_set
+from servers.agent_api.credentials import own_agent_admit
 
 SIMULATED_VCPUS = 16
 SIMULATED_MEMORY_MIB = 65536
@@ -102,13 +102,14 @@ def _real_uri(base: Path) -> str:
 
 
 def hypervisor_enrol(hypervisor: Hypervisor) -> None:
-    """Its agent's secret is known to the control plane: made at the first start, and again for another database."""
+    """Its agent's secret is known to the control plane: made at the first start, and again for another database.
+
+    Raises Forbidden where an admin locked the agent out or removed the host, and did not let it in since.
+    """
     secret = SecretFile(hypervisor.state_dir)
     if secret.read() is None:
-        secret.take_next()
-    known = secret_digest(str(secret.read()))
-    if credential_host(known) != hypervisor.host:
-        credential_set(host=hypervisor.host, secret_digest=known)
+        secret.take(secret.next_secret())
+    own_agent_admit(host=hypervisor.host, secret_digest=secret_digest(str(secret.read())))
 
 
 def machine_share(count: int, *, disk_of: Path) -> HostShare:

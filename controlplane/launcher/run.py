@@ -13,6 +13,7 @@ from django.db import connections
 from computeagent.networks.places.machine import machine_routes
 from controlplane.identity.openstack.clouds_yaml import FILE_NAME
 from controlplane.identity.services import AdminBootstrap
+from controlplane.kernel.errors import Forbidden
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.children import child_specs
 from controlplane.launcher.demo_image.sources import packages_missing
@@ -105,8 +106,7 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tup
         hypervisors = hypervisors_prepare(
             choice.kind, count=options.hypervisors, state_dir=options.state_dir, has_networks=bool(public_cidr)
         )
-        for hypervisor in hypervisors:
-            hypervisor_enrol(hypervisor)
+        _enrol(hypervisors, announcer)
     if public_cidr:
         os.environ.setdefault("NETWORK_KIND", "bridge")  # what projects make, in all that is started here
         with _step(announcer, stop, "Networks"):
@@ -116,6 +116,15 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tup
     return Welcome(
         options.port, admin, image, password_file=options.admin_password_file, state_dir=options.state_dir
     ), hypervisors
+
+
+def _enrol(hypervisors: list[Hypervisor], announcer: Announcer) -> None:
+    """Those that an admin locked out start too, and wait until one lets them in again."""
+    for hypervisor in hypervisors:
+        try:
+            hypervisor_enrol(hypervisor)
+        except Forbidden as error:
+            announcer.warn(f"{hypervisor.host}: {error.message}")
 
 
 def _prepared_alone(options: UpOptions, announcer: Announcer, stop: StopRequest, admin: AdminBootstrap) -> Welcome:

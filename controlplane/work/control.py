@@ -213,6 +213,28 @@ def queue_end(*, queue: str, reason: str, but: Collection[str] = ()) -> list[Wor
     return ended
 
 
+def untaken_end(*, queue: str, kind: str, reason: str) -> list[Work]:
+    """End the work of this kind that nobody ever took, in the caller's transaction, which writes the consequence: there
+    is nothing to undo. Who takes a piece at this moment either has it before, or finds it ended.
+    """
+    rows = Work.objects.select_for_update().filter(queue=queue, kind=kind, state=WorkState.WAITING, attempt=0)
+    ended = list(rows.order_by("pk"))
+    Work.objects.filter(pk__in=[work.pk for work in ended]).update(
+        state=WorkState.CANCELLED,
+        attempt=F("attempt") + 1,
+        finished_at=Now(),
+        outcome={"error": reason},
+        updated_at=Now(),
+    )
+    return ended
+
+
+def hosts_with_untaken(*, kind: str) -> set[str]:
+    """The hosts for which work of this kind waits that nobody ever took."""
+    rows = Work.objects.filter(kind=kind, state=WorkState.WAITING, attempt=0, queue__startswith=compute_queue(""))
+    return {host_of(work) for work in rows.only("queue")}
+
+
 def _reason(work: Work, operator: Operator) -> str:
     """For owners of the subject too, so it names no machine: `work_history` does."""
     step = _(" in step {step}", step=work.step) if work.step else ""

@@ -7,30 +7,39 @@ asks for the same trade again, and it has the same effect.
 import logging
 import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from computeagent.protocol.names import require_host_name
+from computeagent.protocol.refusals import SecretTaken
 from computeagent.protocol.wire import PROTOCOL_VERSION
-from controlplane.audit_log.recording.actor_scope import AGENT, Actor
+from controlplane.audit_log.recording.actor_scope import AGENT, CONTROL_PLANE, SYSTEM, Actor
 from controlplane.audit_log.recording.audited import audited
 from controlplane.audit_log.recording.record import AuditChange, AuditTarget, change_record
+from controlplane.identity.domain import LoginThrottled
+from controlplane.identity.domain.throttle import Bucket
 from controlplane.identity.domain.token import new_token, token_digest
+from controlplane.identity.services.login_brakes import tries_count, tries_forget_old, tries_take_back
 from controlplane.infra.db import now_plus, now_sql
-from controlplane.kernel.errors import Forbidden, Invalid, NotFound
+from controlplane.kernel.errors import Forbidden, Invalid, NotFound, Throttled
 from controlplane.work.hints import changed, host_topic
+from scheduling.fleet.services.lockout import service_let_in, service_lock_out
 from servers.agent_api.host_ownership import (
+    host_is_removed,
     host_ownership_admit,
     host_ownership_remove,
     host_ownership_revoke,
     host_removals_prune,
 )
+from servers.hosts.domain.host_names import require_free_host_name
+from servers.instances.services.build_elsewhere import LOCKED_OUT, untaken_builds_leave
 from servers.models import AgentCredential, AgentEnrolment
 
 log = logging.getLogger(__name__)
@@ -46,6 +55,7 @@ SELECT host FROM servers_agentcredential
 """
 VERSION_MAX = 20
 REFUSAL_NOTED_S = 60.0
+REVOKED = "The secret of its agent was revoked."
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -62,6 +72,7 @@ class Enrolment:
 def enrolment_create(*, host: str, user_id: UUID | None = None) -> Enrolment:
     """A token by which the agent of this host, and no other, may enrol within an hour. Raises Invalid."""
     require_host_name(host)
+    require_free_host_name(host)
     text = new_token()
     with transaction.atomic():
         row = AgentEnrolment.objects.create(
@@ -79,21 +90,70 @@ def enrolment_command(enrolment: Enrolment, url: str) -> str:
     return shlex.join([*words, "--enrol-token", enrolment.token])
 
 
-def enrolment_redeem(*, host: str, token: str, secret_digest: str) -> None:
-    """Trade a token for a secret. Raises Forbidden for a token that is unknown, used, expired or of another host."""
+def enrolment_redeem(*, host: str, token: str, secret_digest: str, address: str = "") -> None:
+    """Trade a token for a secret. Raises Invalid for what can be neither, Forbidden for a token that is unknown, used,
+    expired or of another host, and Throttled after many that are unknown from one address.
+    """
+    require_host_name(host)
     _require_digest(secret_digest)
+    _tries_brake(token, host, address)
     with transaction.atomic():
         # Its own trade may be asked for again while the token lives, which a revocation ends.
         free = Q(used_at__isnull=True) | Q(secret_digest=secret_digest)
         rows = AgentEnrolment.objects.filter(free, digest=token_digest(token), host=host, expires_at__gt=Now())
         if not rows.update(used_at=Now(), secret_digest=secret_digest):
-            log.warning("an enrolment for host %s was refused: its token is unknown, used, expired or another's", host)
+            log.warning(
+                "an enrolment for host %s from %s was refused: its token is unknown, used, expired or another's",
+                host,
+                address or "an unknown address",
+            )
             raise Forbidden(
                 f"This token does not enrol host {host}: it is unknown, used, older than an hour, or another host's."
             )
         credential_set(host=host, secret_digest=secret_digest)
         _agent_did("host.enrol", host)
-    log.info("the agent of host %s enrolled", host)
+    log.info("the agent of host %s enrolled from %s", host, address or "an unknown address")
+
+
+def _tries_brake(token: str, host: str, address: str) -> None:
+    """A token that was made here is no guess, be it used or another host's. Raises Throttled."""
+    tries = {Bucket.ENROLMENT: ("", address[:64])}
+    tries_forget_old()
+    try:
+        tries_count(tries)
+    except LoginThrottled as error:
+        log.warning("an enrolment for host %s from %s has to wait: %s", host, address, error.message)
+        raise Throttled(error.message, wait_s=error.wait_s) from error
+    if AgentEnrolment.objects.filter(digest=token_digest(token)).exists():
+        tries_take_back(tries)
+
+
+def own_agent_admit(*, host: str, secret_digest: str) -> None:
+    """Let the agent in that runs beside the control plane, whose secret was made there: nobody trades a token for it.
+
+    One that an admin revoked, or whose host was removed, stays out until an admin makes a token for it. Raises
+    Forbidden, Invalid, SecretTaken.
+    """
+    if credential_host(secret_digest) == host:
+        return
+    with transaction.atomic():
+        row = AgentCredential.objects.select_for_update().filter(host=host).first()
+        if row is not None and row.revoked_at is not None:
+            # A revocation ended all tokens of before.
+            made = AgentEnrolment.objects.filter(host=host, used_at__isnull=True, expires_at__gt=Now())
+            if not made.update(used_at=Now(), secret_digest=secret_digest):
+                raise Forbidden(f"{REVOKED} {_own_words(host)}")
+        elif host_is_removed(host=host):
+            raise Forbidden(f"It was removed. {_own_words(host)}")
+        credential_set(host=host, secret_digest=secret_digest)
+        change_record(AuditChange("host.enrol", AuditTarget("host", host, host)), actor=CONTROL_PLANE, door=SYSTEM)
+
+
+def _own_words(host: str) -> str:
+    return (
+        f"Host {host} stays out until an admin lets it in again, by Add a hypervisor or manage.py agent_enrol --host "
+        f"{host}, and this is started again within the hour."
+    )
 
 
 def enrolments_prune() -> int:
@@ -103,35 +163,53 @@ def enrolments_prune() -> int:
 
 
 def credential_set(*, host: str, secret_digest: str) -> None:
-    """From now on this is the secret of the host's agent; an earlier one holds no more."""
+    """From now on this is the secret of the host's agent; an earlier one holds no more. Raises Invalid, SecretTaken."""
     require_host_name(host)
     _require_digest(secret_digest)
     now = {"digest": secret_digest, "previous_digest": "", "previous_until": None, "revoked_at": None}
     fresh = {"revoked_by_id": None, "enrolled_at": Now(), "rotated_at": None, "refused_version": "", "refused_at": None}
     with transaction.atomic():
-        AgentCredential.objects.update_or_create(host=host, defaults={**now, **fresh})
+        with _digest_is_free():
+            AgentCredential.objects.update_or_create(host=host, defaults={**now, **fresh})
         host_ownership_admit(host=host)
+        service_let_in(host=host)
         changed(host_topic(host))
 
 
 def credential_rotate(*, host: str, old_digest: str, secret_digest: str) -> None:
-    """Replace the secret `old_digest`, which still holds for an hour. Raises Forbidden when it is not the host's."""
+    """Replace the secret `old_digest`, which still holds for an hour; by itself, nothing changes. Raises Forbidden when
+    it is not the host's, SecretTaken.
+    """
     _require_digest(secret_digest)
     mine = AgentCredential.objects.filter(host=host, revoked_at__isnull=True)
     if mine.filter(digest=secret_digest).exists():
         return
     with transaction.atomic():
-        is_rotated = mine.filter(digest=old_digest).update(
-            digest=secret_digest,
-            previous_digest=F("digest"),
-            previous_until=now_plus(PREVIOUS_SECRET_S),
-            rotated_at=Now(),
-        )
+        with _digest_is_free():
+            is_rotated = mine.filter(digest=old_digest).update(
+                digest=secret_digest,
+                previous_digest=F("digest"),
+                previous_until=now_plus(PREVIOUS_SECRET_S),
+                rotated_at=Now(),
+            )
         if not is_rotated:
             raise Forbidden(f"This is not the secret of the agent of host {host}.")
         changed(host_topic(host))
         _agent_did("host.credential_rotate", host)
     log.info("the agent of host %s has a new secret", host)
+
+
+@contextmanager
+def _digest_is_free() -> Iterator[None]:
+    """A digest is one host's, whichever of two writes it first. Raises SecretTaken."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError as error:
+        raise SecretTaken(
+            "This secret is another host's already: make another one. Was the disk of a hypervisor copied?",
+            field="secret_digest",
+        ) from error
 
 
 def _agent_did(action: str, host: str) -> None:
@@ -143,7 +221,8 @@ def _agent_did(action: str, host: str) -> None:
 def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
     """The host's secret, and all tokens for it, are worth nothing from now on. Raises NotFound.
 
-    What its agent is writing at this moment has no effect either: the host's ownership is taken from it.
+    What its agent is writing at this moment has no effect either: the host's ownership is taken from it. No new
+    instances come, and builds that nobody took yet go elsewhere at once.
     """
     with transaction.atomic():
         _enrolments_end(host)
@@ -151,7 +230,9 @@ def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
         if not rows.update(revoked_at=Now(), revoked_by_id=user_id, previous_until=None):
             raise NotFound(f"Host {host} has no agent's secret that could be revoked.")
         host_ownership_revoke(host=host)
+        service_lock_out(host=host, reason=REVOKED)
         changed(host_topic(host))
+    untaken_builds_leave(host=host, reason=LOCKED_OUT)
     log.warning("user %s revoked the secret of the agent of host %s", user_id or "-", host)
 
 
@@ -194,7 +275,7 @@ def agent_refusals(hosts: Collection[str]) -> dict[str, str]:
 def refusal_words(credential: AgentCredential) -> str:
     """Why the agent with this secret is locked out; empty when it is not."""
     if credential.revoked_at is not None:
-        return "The secret of its agent was revoked. The host may be enrolled again."
+        return f"{REVOKED} The host may be enrolled again."
     if credential.refused_at is not None:
         return (
             f"Its agent is refused: it speaks version {credential.refused_version} of the agents' protocol, and this "
@@ -214,6 +295,17 @@ def credential_host(digest: str) -> str | None:
         cursor.execute(_HOST_OF_DIGEST.format(now=now_sql()), [digest, digest])
         row = cursor.fetchone()
     return None if row is None else str(row[0])
+
+
+def credential_host_before(digest: str) -> str:
+    """Whose secret this was until it was revoked or replaced; empty for nobody's. For logs."""
+    rows = AgentCredential.objects.filter(Q(digest=digest) | Q(previous_digest=digest)) if digest else None
+    return "" if rows is None else rows.values_list("host", flat=True).first() or ""
+
+
+def enrolment_host(digest: str) -> str:
+    """By whose enrolment this secret came, as long as its record is kept; empty for nobody's. It reads all records."""
+    return AgentEnrolment.objects.filter(secret_digest=digest).values_list("host", flat=True).first() or ""
 
 
 def _require_digest(digest: str) -> None:

@@ -29,6 +29,8 @@ from servers.models import Instance
 NAMED = 3
 REMOVED = " removed "
 """Between host and agent in the owner of a host that was removed: no agent has such a name."""
+NOBODY = "nobody"
+"""Stands for the agent of a host that was removed before one served it."""
 _REMOVED_SENTENCE = (
     "Host {host} was removed, so this agent serves no host. If it shall come back, let it in again: "
     "manage.py agent_enrol --host {host}."
@@ -81,9 +83,16 @@ def host_ownership_revoke(*, host: str) -> None:
 def host_ownership_remove(*, host: str) -> None:
     """The host is removed: nothing of its agent takes effect, and it is not brought back until it is let in again."""
     name = _ownership_name(host)
-    while (holder := ownership_holder(name=name)) is not None and REMOVED not in holder.owner:
-        gone = f"{host}{REMOVED}{holder.owner.rpartition(' ')[2]}"
-        ownership_transfer(name=name, before=holder.owner, owner=gone, seconds=0)
+    while (holder := ownership_holder(name=name)) is None or REMOVED not in holder.owner:
+        before = None if holder is None else holder.owner
+        gone = f"{host}{REMOVED}{(before or NOBODY).rpartition(' ')[2]}"
+        ownership_transfer(name=name, before=before, owner=gone, seconds=0)
+
+
+def host_is_removed(*, host: str) -> bool:
+    """Whether an admin removed it, and let it in no more since."""
+    holder = ownership_holder(name=_ownership_name(host))
+    return holder is not None and REMOVED in holder.owner
 
 
 def host_ownership_admit(*, host: str) -> None:

@@ -5,19 +5,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from computeagent.protocol.wire import AGENT_HEADER, VERSION_HEADER, incompatible_words, is_compatible, secret_digest
-from controlplane.kernel.errors import Conflict, Forbidden
+from controlplane.kernel.complaints import Complaints
+from controlplane.kernel.errors import Conflict, Forbidden, Unavailable
 from controlplane.kernel.ids import parse_uuid
 from servers.agent_api import database_reached
-from servers.agent_api.credentials import agent_version_refused, credential_host
+from servers.agent_api.credentials import (
+    VERSION_MAX,
+    agent_version_refused,
+    credential_host,
+    credential_host_before,
+    enrolment_host,
+)
 
 log = logging.getLogger(__name__)
 BEARER = "Bearer "
+
+
+REFUSALS_AGAIN_S = 600.0
+_refusals = Complaints(say_again_s=REFUSALS_AGAIN_S)
+"""An agent that is locked out asks for ever."""
 
 
 class SecretRefused(Forbidden):
     """The secret is nobody's, or was revoked: the agent has to be enrolled again."""
 
     code = "secret_refused"
+
+    def __init__(self, digest: str) -> None:
+        super().__init__("This secret is no agent's: it was revoked, or its host was removed. Enrol the host again.")
+        self.digest = digest
 
 
 class Incompatible(Conflict):
@@ -42,9 +58,27 @@ def asker_of(headers: Mapping[str, str]) -> Asker:
     with database_reached():
         host = credential_host(digest) if digest else None
     if host is None:
-        log.warning("a secret was refused that is no agent's, or was revoked")
-        raise SecretRefused("This secret is no agent's: it was revoked, or its host was removed. Enrol the host again.")
+        raise SecretRefused(digest)
     return Asker(host, str(parse_uuid(headers.get(AGENT_HEADER, "")) or ""), digest)
+
+
+def secret_refusal_note(refused: SecretRefused, address: str) -> None:
+    """Tell the log who was refused and from where, once in ten minutes for each host and each address of strangers."""
+    try:
+        with database_reached():
+            host = credential_host_before(refused.digest)
+            if not _refusals.is_due(host or f" {address}"):
+                return
+            host = host or (enrolment_host(refused.digest) if refused.digest else "")
+    except Unavailable:
+        host = ""  # the refusal stands
+    whose = f"that host {host} had until it was revoked, replaced or the host removed" if host else "that is no agent's"
+    log.warning("a secret was refused %s, from %s", whose, address)
+
+
+def secret_refusals_forget() -> None:
+    """The log was told of nobody."""
+    _refusals.forget()
 
 
 def require_version(headers: Mapping[str, str]) -> None:
@@ -53,7 +87,7 @@ def require_version(headers: Mapping[str, str]) -> None:
     if not is_compatible(version):
         with database_reached():
             agent_version_refused(secret_digest=_digest(headers), version=version or "none")
-        raise Incompatible(incompatible_words(version))
+        raise Incompatible(incompatible_words(None if version is None else version[:VERSION_MAX]))
 
 
 def _digest(headers: Mapping[str, str]) -> str:

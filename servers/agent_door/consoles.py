@@ -6,11 +6,12 @@ from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from computeagent.protocol.consoles import CONSOLE_HEADER
+from controlplane.identity.addresses import address_of
 from controlplane.infra.api.errors import body, kernel_body, status_of
 from controlplane.kernel.errors import Invalid, KilonovaError, NotFound, Unavailable
 from controlplane.kernel.ids import parse_uuid
 from servers.agent_api import database_reached
-from servers.agent_door.asker import asker_of, require_version
+from servers.agent_door.asker import SecretRefused, asker_of, require_version, secret_refusal_note
 from servers.consoles.places import console_places
 from servers.consoles.services import console_session_connect
 
@@ -33,6 +34,8 @@ def console(request: HttpRequest) -> HttpResponseBase:
             session = console_session_connect(host=asker.host, session_id=session_id)
         return StreamingHttpResponse(places.host(session))
     except KilonovaError as error:
+        if isinstance(error, SecretRefused):
+            secret_refusal_note(error, address_of(request.META))
         return JsonResponse(kernel_body(error), status=status_of(error))
     except Exception:
         log.exception("unexpected failure of an agent's console")

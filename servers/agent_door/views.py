@@ -30,13 +30,21 @@ from computeagent.protocol.wire import (
     verbs,
 )
 from computeagent.protocol.work import WorkOrder
+from controlplane.identity.addresses import address_of
 from controlplane.infra.api.errors import body, kernel_body, status_of
 from controlplane.kernel.errors import Invalid, KilonovaError, NotFound, Throttled, TooLarge
 from servers.agent_api import database_reached
 from servers.agent_api.connection import DatabaseConductor
 from servers.agent_api.credentials import agent_version_accepted, credential_rotate, enrolment_redeem
 from servers.agent_api.host_ownership import host_ownership
-from servers.agent_door.asker import Asker, asker_of, require_host, require_version
+from servers.agent_door.asker import (
+    Asker,
+    SecretRefused,
+    asker_of,
+    require_host,
+    require_version,
+    secret_refusal_note,
+)
 from servers.agent_door.connected import own_heartbeat_s
 from servers.agent_door.consoles import console
 from servers.agent_door.seals import order_sealed, seal_opened
@@ -48,6 +56,8 @@ log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 16 * 2**20
 """The largest message: the consoles of all guests of one host, 64 KiB each."""
+MAX_ENROLMENT_BYTES = 4096
+"""Of a stranger: a name, a token and a digest."""
 PIECE_HEAD_BYTES = 64 * 2**10
 """For what comes with the bytes of a piece."""
 
@@ -65,6 +75,8 @@ def serve(request: HttpRequest, verb: str = "") -> HttpResponseBase:
         answer = _answer(request, request.path_info.removeprefix(PREFIX))
     except KilonovaError as error:
         answer = _json(kernel_body(error), status_of(error))
+        if isinstance(error, SecretRefused):
+            secret_refusal_note(error, address_of(request.META))
         if isinstance(error, Throttled):
             answer["Retry-After"] = str(error.extra.get("wait_s", 1))
     except Exception:
@@ -76,21 +88,18 @@ def serve(request: HttpRequest, verb: str = "") -> HttpResponseBase:
 
 def body_limit(name: str) -> int:
     """How large a message of this verb may be, in bytes."""
+    if name == ENROL.name:
+        return MAX_ENROLMENT_BYTES
     return upload_piece_bytes() + PIECE_HEAD_BYTES if name in CARRYING else MAX_BODY_BYTES
 
 
 def _answer(request: HttpRequest, name: str) -> HttpResponseBase:
-    allowed = body_limit(name)
-    message = request.read(allowed + 1)
-    if len(message) > allowed:
-        raise TooLarge(f"The body is larger than {allowed} bytes.")
-    if name == "enrol":
-        wanted = ENROL.arguments_of(message)
-        with database_reached():
-            enrolment_redeem(host=wanted["host"], token=wanted["token"], secret_digest=wanted["secret_digest"])
-        return _json(None)
+    """Who asks is known before anything that they say is read."""
+    if name == ENROL.name:
+        return _enrol(request)
     asker = asker_of(request.headers)
-    if name == "rotate":
+    message = _message(request, name)
+    if name == ROTATE.name:
         secret_digest = ROTATE.arguments_of(message)["secret_digest"]
         with database_reached():
             credential_rotate(host=asker.host, old_digest=asker.secret_digest, secret_digest=secret_digest)
@@ -99,6 +108,21 @@ def _answer(request: HttpRequest, name: str) -> HttpResponseBase:
     if verb is None:
         raise NotFound(f"There is no verb {name[:40]!r} here.")
     return _verb_answer(verb, verb.arguments_of(message), asker)
+
+
+def _enrol(request: HttpRequest) -> HttpResponse:
+    wanted = ENROL.arguments_of(_message(request, ENROL.name))
+    with database_reached():
+        enrolment_redeem(**wanted, address=address_of(request.META))
+    return _json(None)
+
+
+def _message(request: HttpRequest, name: str) -> bytes:
+    allowed = body_limit(name)
+    message = request.read(allowed + 1)
+    if len(message) > allowed:
+        raise TooLarge(f"The body is larger than {allowed} bytes.")
+    return message
 
 
 def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpResponseBase:

@@ -9,6 +9,7 @@ OF_WHAT = {
     Bucket.ADDRESS: _("from this address"),
     Bucket.NAME: _("for this username"),
     Bucket.CODE: _("with a code of the second factor"),
+    Bucket.ENROLMENT: _("with a token of enrolment from this address"),
 }
 
 

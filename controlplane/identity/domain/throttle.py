@@ -5,6 +5,7 @@ Failures count in three buckets: per username AND address, per address (many nam
 refused try adds nothing: so guessing is slow (about 1,500 tries a day for an address).
 
 Wrong codes of the second factor count in a bucket of their own, per username: only who has the password gets that far.
+So do tokens of enrolment that nobody made, per address: a hypervisor's mistake is no person's.
 
 Nobody is locked out by a stranger: who logged in from an address during the last `KNOWN_FOR_S` answers there for
 the failures of this name at this address alone.
@@ -23,11 +24,12 @@ class Bucket(StrEnum):
     ADDRESS = "address"
     NAME = "name"
     CODE = "code"
+    ENROLMENT = "enrol"
 
 
 FREE_FAILURES = 5
 FREE: Mapping[Bucket, int] = MappingProxyType(
-    {Bucket.PAIR: FREE_FAILURES, Bucket.ADDRESS: 50, Bucket.NAME: 100, Bucket.CODE: 5}
+    {Bucket.PAIR: FREE_FAILURES, Bucket.ADDRESS: 50, Bucket.NAME: 100, Bucket.CODE: 5, Bucket.ENROLMENT: 10}
 )
 KNOWN_FOR_S = 30 * 86400
 LONGEST_WAIT_S = 60

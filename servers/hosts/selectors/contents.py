@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.db.models.functions import Now
+
+from controlplane.kernel.errors import NotFound
 from controlplane.work.work import compute_queue, open_work_by_kind
 from placement.selectors.allocations import consumers_of_trees
-from scheduling.fleet.selectors.host_presence import host_presence
+from scheduling.fleet.selectors.host_presence import HostPresence, host_presence
 from servers.hosts.domain.removal import (
     HostContents,
     InstanceLeft,
@@ -13,7 +16,7 @@ from servers.hosts.domain.removal import (
     left_behind,
     removal_obstacles,
 )
-from servers.models import Instance, Volume, VolumeSnapshot
+from servers.models import AgentCredential, AgentEnrolment, Instance, Volume, VolumeSnapshot
 
 
 def host_contents(*, host: str) -> HostContents:
@@ -22,7 +25,7 @@ def host_contents(*, host: str) -> HostContents:
     Instances are read after the consumers: an instance that is dispatched between the two looks is among the instances,
     and one that is deleted between them is refused once more than it had to be.
     """
-    presence = host_presence(host=host)
+    presence = _presence(host)
     consumers = consumers_of_trees(presence.compute_node_uuids)
     living = Instance.objects.filter(host=host, deleted_at__isnull=True).order_by("name", "pk")
     instances = tuple(InstanceLeft(pk, name) for pk, name in living.values_list("pk", "name"))
@@ -39,6 +42,26 @@ def host_contents(*, host: str) -> HostContents:
         consumers=tuple(sorted(consumers - {one.id for one in instances} - of_volumes)),
         volumes=tuple(str(one) for one in volumes),
         aggregates=presence.aggregates,
+    )
+
+
+def host_is_let_in(*, host: str) -> bool:
+    """Whether its agent has a secret, or somebody a token for it."""
+    if "\0" in host:  # PostgreSQL refuses a NUL in text
+        return False
+    tokens = AgentEnrolment.objects.filter(host=host, expires_at__gt=Now())
+    return AgentCredential.objects.filter(host=host).exists() or tokens.exists()
+
+
+def _presence(host: str) -> HostPresence:
+    """One that was let in and never registered is in no table of the fleet, and can be removed all the same."""
+    try:
+        return host_presence(host=host)
+    except NotFound:
+        if not host_is_let_in(host=host):
+            raise
+    return HostPresence(
+        host, None, is_up=False, is_disabled=True, is_forced_down=False, compute_node_uuids=(), aggregates=()
     )
 
 

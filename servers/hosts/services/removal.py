@@ -13,14 +13,15 @@ from computeagent.protocol.work import WorkKind
 from controlplane.audit_log.recording.audited import audited
 from controlplane.audit_log.recording.record import AuditChange, AuditTarget, change_record
 from controlplane.infra.db import in_transaction
+from controlplane.kernel.errors import NotFound
 from controlplane.kernel.texts import phrase as _
 from controlplane.work.control import Operator, queue_end
 from controlplane.work.work import compute_queue
 from placement.domain.provider_errors import ProviderInUse
-from scheduling.fleet.selectors.host_presence import host_presence
 from scheduling.fleet.services.hosts import HostDeleted, host_delete
 from scheduling.topology.services.claims import claims_free
 from servers.agent_api.credentials import credential_remove
+from servers.agent_api.host_ownership import host_ownership_remove
 from servers.hosts.domain.removal import (
     InstanceLeft,
     RemovalObstacle,
@@ -64,7 +65,8 @@ class HostRemoved:
 @audited(REMOVE, by="host", by_itself=True)
 def host_remove(*, host: str, force: bool = False, operator: Operator | None = None) -> HostRemoved:
     """Remove a host: service, compute node with topology and devices, mapping, providers, memberships of aggregates,
-    counters of failed builds, orphan guests, open enrolments, and its agent's secret.
+    counters of failed builds, orphan guests, open enrolments, and its agent's secret. One that was let in and never
+    registered has the last two alone.
 
     One transaction: cut off anywhere, the host is whole. Its agent, if it still runs, is refused from then on and does
     not bring the host back; enrolled again, the host is a new one. An instance that is being scheduled to it keeps it
@@ -74,7 +76,7 @@ def host_remove(*, host: str, force: bool = False, operator: Operator | None = N
     not there, and hold nothing any more (Nova removes their allocations with the provider too); work under way ends by
     the rule of its kind, and deletions are completed. Raises NotFound, RemovalRefused.
     """
-    host_presence(host=host)  # NotFound for what is no name either
+    host_contents(host=host)  # NotFound for what is no name either
     try:
         removed = in_transaction(_once(host, force, operator))
     except IntegrityError as error:
@@ -95,7 +97,7 @@ def host_remove(*, host: str, force: bool = False, operator: Operator | None = N
 def _once(host: str, force: bool, operator: Operator | None) -> Callable[[], HostRemoved]:
     def work() -> HostRemoved:
         # First: from here on no statement of its agent takes effect, and none that began is cut.
-        credential_remove(host=host)
+        host_ownership_remove(host=host)
         contents = host_contents(host=host)
         if obstacles := removal_obstacles(contents, force=force):
             raise removal_refused(host, obstacles)
@@ -103,6 +105,7 @@ def _once(host: str, force: bool, operator: Operator | None) -> Callable[[], Hos
         placed = [one.id for one in contents.instances]
         freed = claims_free(placed) if placed else 0
         gone = _fleet_rows(host)
+        credential_remove(host=host)
         OrphanGuest.objects.filter(host=host).delete()
         host_images_forget(host=host)
         host_pools_forget(host=host)
@@ -123,6 +126,8 @@ def _fleet_rows(host: str) -> HostDeleted:
     try:
         with transaction.atomic():
             return host_delete(host=host)
+    except NotFound:  # its agent was let in, and never registered
+        return HostDeleted((), 0, ())
     except ProviderInUse as error:
         raise removal_refused(host, (JUST_NOW,)) from error
 

@@ -37,6 +37,8 @@ from servers.volumes.services.with_instances import (
     instance_volumes_unmake,
 )
 
+UNTAKEN = "dispatch"
+"""The step of a build that no agent took."""
 CUT_OFF = _("It was cut off; a later attempt found that there was nothing left to do.")
 
 
@@ -92,6 +94,23 @@ def build_failed(*, lease: WorkLease, failure: BuildFailure, steps: StepReport) 
             _hand_back(instance, f"{step} on {instance.host}: {message}", failure.details)
         else:
             _end_in_error(instance, failure)
+
+
+def build_untaken_end(work: Work, *, reason: str) -> None:
+    """Of a build that no agent took, and none will: the next host, or ERROR, in the transaction that ended the work.
+
+    Nothing was begun, so nothing is left on the host, and the host is not blamed.
+    """
+    instance = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True).first()
+    if instance is None or instance.task_state == TaskState.DELETING:
+        return
+    failure = BuildFailure(failure_class=FailureClass.HOST, step=UNTAKEN, message=reason)
+    claims_free([instance.pk])
+    emit_instance_action(CREATE.notification, Phase.ERROR, [instance.pk], problem=reason, step=UNTAKEN)
+    if _may_go_on(instance, failure.failure_class):
+        _hand_back(instance, f"{UNTAKEN} on {instance.host}: {reason}", "")
+    else:
+        _end_in_error(instance, failure)
 
 
 def _may_go_on(instance: Instance, failure: FailureClass) -> bool:

@@ -1,15 +1,18 @@
 """/api/hosts/enrolments/ and /api/agents/: who may, what is told, and what is never told."""
 
+import re
 import shlex
 from datetime import timedelta
 
 import pytest
+from django.urls import URLResolver, get_resolver
 from rest_framework.test import APIClient
 
 from computeagent.protocol.wire import secret_digest
 from controlplane.identity.domain.token import token_digest
 from controlplane.infra.db import db_now
 from servers.agent_api.credentials import credential_host, credential_set, enrolment_create, enrolments_prune
+from servers.hosts.domain.host_names import RESERVED
 from servers.models import AgentCredential, AgentEnrolment
 from tests.worlds import cloud as world
 
@@ -88,6 +91,25 @@ def test_revoked_secret_is_listed_with_who_did_it(who: world.People) -> None:
     assert row["revoked_at"]
     assert row["revoked_by_id"] == str(who.admin.user_id)
     assert client.post("/api/agents/h1/revoke/").status_code == 404
+
+
+def test_no_host_is_called_like_another_page_or_resource(who: world.People) -> None:
+    """Each address below `hosts/` that is no host's is a name that is refused."""
+    found = set()
+
+    def look(resolver: URLResolver, before: str) -> None:
+        for one in resolver.url_patterns:
+            path = before + re.sub(r"[\^$]|\\Z", "", str(one.pattern))
+            if isinstance(one, URLResolver):
+                look(one, path)
+            elif taken := re.fullmatch(r"(?:api/)?hosts/([a-z_-]+)/?(?:[^<(]*)", path):
+                found.add(taken.group(1))
+
+    look(get_resolver(), "")
+    assert {"add", "map", "versions", "enrolments"} <= found
+    assert found <= RESERVED, found - RESERVED
+    answer = client_for("admin", who).post("/api/hosts/enrolments/", {"host": "enrolments"}, format="json")
+    assert (answer.status_code, answer.json()["error"]["field"]) == (400, "host")
 
 
 def test_admin_site_revokes_after_asking(who: world.People) -> None:

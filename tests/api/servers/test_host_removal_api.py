@@ -59,6 +59,18 @@ def test_refusal_lists_typed_reasons_and_the_answer_what_went(who: world.People)
     assert client.delete(URL).status_code == 404
 
 
+def test_host_that_enrolled_and_never_registered_is_shown_and_removed(who: world.People) -> None:
+    door_agent("cmp-9")
+    client = world.client_of(who.admin)
+    assert [one["host"] for one in client.get("/api/agents/").json()["results"]] == ["cmp-9"]
+    preview = client.get("/api/hosts/cmp-9/removal/")
+    assert (preview.status_code, preview.json()["obstacles"]) == (200, [])
+    done = client.delete("/api/hosts/cmp-9/")
+    assert (done.status_code, done.json()["host"]) == (200, "cmp-9")
+    assert client.get("/api/agents/").json()["results"] == []
+    assert client.delete("/api/hosts/cmp-9/").status_code == 404
+
+
 def test_forced_removal_by_the_api_lists_what_it_leaves(who: world.People) -> None:
     service_disable(host="h2")
     instance = world.active(who.member, "web-0")

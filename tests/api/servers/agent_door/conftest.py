@@ -5,7 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from controlplane.work.wakeups.hub import wakeup_hub
+from servers.agent_door.asker import secret_refusals_forget
 from servers.agent_door.connected import connected_agents
+
+
+@pytest.fixture(autouse=True)
+def nobody_refused() -> None:
+    """The log was told of nobody yet."""
+    secret_refusals_forget()
 
 
 @pytest.fixture(autouse=True)

@@ -18,10 +18,12 @@ import pytest
 from computeagent.daemon.program import conductor_of_arguments
 from computeagent.protocol.conductor import Conductor
 from computeagent.protocol.guests import GuestCounters
+from computeagent.protocol.refusals import DoorRefused
 from computeagent.protocol.wire import secret_digest, verbs
 from computeagent.transport.address import ControlPlaneAddress
-from computeagent.transport.http_conductor import ROTATE_AFTER_S, DoorRefused, HttpConductor, enrol, http_conductor
+from computeagent.transport.http_conductor import HttpConductor, enrol, http_conductor
 from computeagent.transport.secret_file import SecretFile
+from computeagent.transport.secret_rotation import ROTATE_AFTER_S
 from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, NotFound, Unavailable
 from servers.agent_api.credentials import credential_revoke, enrolment_create
 from servers.images.downloads import agent_downloads

@@ -105,6 +105,26 @@ def test_host_that_is_not_there_is_not_found(host: str) -> None:
         host_remove(host=host)
 
 
+def test_host_that_enrolled_and_never_registered_is_removed() -> None:
+    world.cloud()
+    enrolment_redeem(host="h9", token=enrolment_create(host="h9").token, secret_digest=SECRET)
+    host_ownership_claim(host="h9", agent_id=AGENT, guests=[])
+    assert host_remove(host="h9") == HostRemoved("h9", providers=0, aggregates=())
+    assert credential_host(SECRET) is None
+    assert not AgentCredential.objects.exists()
+    with pytest.raises(Conflict, match="was removed"):
+        host_ownership_claim(host="h9", agent_id=AGENT, guests=[])
+    with pytest.raises(NotFound):
+        host_remove(host="h9")
+
+
+def test_host_that_has_a_token_alone_is_removed_with_it() -> None:
+    token = enrolment_create(host="h9").token
+    host_remove(host="h9")
+    with pytest.raises(Forbidden):
+        enrolment_redeem(host="h9", token=token, secret_digest=SECRET)
+
+
 def test_host_that_takes_instances_is_not_removed_and_a_disabled_one_is() -> None:
     world.cloud("h1")
     assert reasons_of() == {RemovalReason.TAKES_INSTANCES: 1}

@@ -17,6 +17,7 @@ from computeagent.protocol.guests import (
 )
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
+from computeagent.protocol.refusals import DoorRefused
 from computeagent.protocol.steps import BuildFailure, FailureClass, StepEnd
 from computeagent.protocol.work import AgentLease, Wakeup, WorkKind, WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Conflict, Fenced, Invalid, NotFound, Unavailable
@@ -76,7 +77,8 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
         self.pending_wakeups: list[Wakeup] = []
         self.sends_wakeups = True
         self.away = False
-        self.refusal = ""
+        self.refusal = self.door_refusal = ""
+        self.turned_away = 0
         self.is_grouped = True
         self.group_allows = True
         self.fail_heartbeat: Exception | None = None
@@ -143,9 +145,12 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
     # ---- the Protocol ----------------------------------------------------------------------------------------
 
     def host_own(self, *, host: str, agent_id: str, guests: Collection[str]) -> None:
-        """See Conductor. Nobody else has the host's name."""
+        """See Conductor. Nobody else has the host's name; while the door refuses, it counts whom it turned away."""
         with self.changed:
             self._reach()
+            if self.door_refusal:
+                self.turned_away += 1
+                raise DoorRefused(self.door_refusal)
 
     def void_leases(self, *, host: str, owner_prefix: str) -> None:
         """See Conductor."""

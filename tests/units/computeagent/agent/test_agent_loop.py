@@ -162,6 +162,22 @@ def test_second_agent_of_a_host_is_refused(world: World) -> None:
         second.run()
 
 
+def test_agent_that_is_not_let_in_waits_until_it_is(world: World) -> None:
+    world.conductor.door_refusal = "Enrol the host again."
+    running = world.start()
+    eventually(lambda: world.conductor.turned_away > 0)
+    assert running.thread.is_alive()
+    world.conductor.door_refusal = ""
+    eventually(lambda: world.conductor.heartbeats > 0)
+
+
+def test_agent_that_is_not_let_in_ends_when_asked_to(world: World) -> None:
+    world.conductor.door_refusal = "Enrol the host again."
+    running = world.start()
+    eventually(lambda: world.conductor.turned_away > 0)
+    assert running.end() == 0
+
+
 def test_instance_locked_elsewhere_is_left_for_later(world: World) -> None:
     world.conductor.lease_s = 0.4
     guest = guest_spec()

@@ -1,5 +1,7 @@
 """The small parts, without threads."""
 
+import logging
+
 import pytest
 
 from computeagent.agent.failures import ComputeResourcesUnavailable
@@ -7,11 +9,12 @@ from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
 from computeagent.agent.instance_mutex import InstanceMutex
 from computeagent.agent.resource_tracker import ResourceTracker, Usage
-from computeagent.agent.retry import Retry
+from computeagent.agent.retry import JITTER, REFUSED_FIRST_S, REFUSED_MAX_S, Retry
 from computeagent.agent.threads import ThreadHeartbeats, ThreadSilent
 from computeagent.agent.work_queues import Inbox, WorkQueue
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.power import PowerState
+from computeagent.protocol.refusals import SecretUnknown
 from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Invalid, Unavailable
 from tests.units.computeagent.agent.conftest import guest_spec
@@ -116,6 +119,28 @@ def test_retry_gives_up_when_stopping() -> None:
     with pytest.raises(Unavailable):
         Retry(stopping=lambda: len(calls) == 3, pause=lambda _s: None).call(verb)
     assert len(calls) == 3
+
+
+def test_agent_that_is_not_let_in_asks_ever_more_seldom_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    pauses: list[float] = []
+
+    def claim() -> str:
+        if len(pauses) < 50:
+            raise SecretUnknown("Enrol the host again.")
+        return "in"
+
+    with caplog.at_level(logging.WARNING):
+        assert Retry(stopping=lambda: False, pause=pauses.append).until_let_in(claim) == "in"
+    assert REFUSED_FIRST_S * (1 - JITTER) <= pauses[0] < pauses[3] < pauses[-1] <= REFUSED_MAX_S * (1 + JITTER)
+    assert caplog.text.count("Enrol the host again.") == 1
+
+
+def test_agent_that_is_not_let_in_can_be_stopped() -> None:
+    def claim() -> None:
+        raise SecretUnknown("Enrol the host again.")
+
+    with pytest.raises(Unavailable, match="Enrol the host again"):
+        Retry(stopping=lambda: True, pause=lambda _s: None).until_let_in(claim)
 
 
 def test_overdue_heartbeat_names_the_thread() -> None:

@@ -25,7 +25,9 @@ def test_first_name_is_kept_and_another_refused_with_both(tmp_path: Path) -> Non
 
 def test_token_of_another_name_is_not_traded(tmp_path: Path) -> None:
     host_name_keep(tmp_path, "hv-1")
-    secret = SecretFile(tmp_path).take_next()
+    kept = SecretFile(tmp_path)
+    kept.take(kept.next_secret())
+    secret = kept.read()
     given = Namespace(
         state=tmp_path,
         host="hv-2",
