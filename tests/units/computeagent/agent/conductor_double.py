@@ -104,6 +104,7 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
         self.first_boot_said = NO_FIRST_BOOT
         self.first_boot_refusal = ""
         self.seen_orphans: dict[str, float] = {}
+        self.more_orphans = 0
         self.not_removed_because = ""
         self.orphan_grace_s = 0.2
         self.returns: list[GuestReturn] = []
