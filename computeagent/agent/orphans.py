@@ -74,9 +74,9 @@ class Orphans:
         reported = list(orphan_guests)
         because = self._not_removed_because or (NOT_REMOVED_BY_SAFE_MODE if self._context.safe_mode.reason else "")
         # The same ones each time, so that those that are listed have their grace period.
-        told = sorted(reported, key=lambda guest: guest.uuid)[:ORPHANS_MAX]
+        listed = sorted(reported, key=lambda guest: guest.uuid)[:ORPHANS_MAX]
         due = self._context.conductor.orphan_guests(
-            host=self._context.host, guests=told, not_removed_because=because, more=len(reported) - len(told)
+            host=self._context.host, guests=listed, not_removed_because=because, more=len(reported) - len(listed)
         )
         self._reported = frozenset(guest.uuid for guest in reported)
         return due

@@ -23,7 +23,7 @@ JSON_MAX_BYTES = 32 * 1024
 
 GUESTS_MAX = 4096
 """Guests that a host names in one message, where it names them only."""
-GUESTS_TOLD_MAX = 2000
+GUESTS_REPORTED_MAX = 2000
 """Guests that it says something of in one message."""
 GUESTS_TOGETHER = 500
 """As many as agents put into one; of more they tell in several."""

@@ -21,7 +21,7 @@ from computeagent.protocol.bounds import (
     CONSOLES_MAX,
     CUT,
     GUESTS_MAX,
-    GUESTS_TOLD_MAX,
+    GUESTS_REPORTED_MAX,
     IMAGES_MAX,
     ORPHANS_MAX,
     POOLS_MAX,
@@ -56,9 +56,9 @@ from computeagent.protocol.work import AgentLease, Wakeup, WorkOrder, WorkWakeup
 
 GuestNames = Annotated[Collection[Uuid], Meta(max_length=GUESTS_MAX, extra=CUT)]
 Ended = Annotated[Sequence[StepEnd], Meta(max_length=STEPS_MAX)]
-FactsByGuest = Annotated[dict[Uuid, GuestFacts], Meta(max_length=GUESTS_TOLD_MAX)]
-CountersByGuest = Annotated[dict[Uuid, GuestCounters], Meta(max_length=GUESTS_TOLD_MAX)]
-Returns = Annotated[Sequence[GuestReturn], Meta(max_length=GUESTS_TOLD_MAX)]
+FactsByGuest = Annotated[dict[Uuid, GuestFacts], Meta(max_length=GUESTS_REPORTED_MAX)]
+CountersByGuest = Annotated[dict[Uuid, GuestCounters], Meta(max_length=GUESTS_REPORTED_MAX)]
+Returns = Annotated[Sequence[GuestReturn], Meta(max_length=GUESTS_REPORTED_MAX)]
 Orphans = Annotated[Sequence[GuestOnHypervisor], Meta(max_length=ORPHANS_MAX)]
 ConsoleLogs = Annotated[dict[Uuid, ConsoleText], Meta(max_length=CONSOLES_MAX)]
 ImagesHere = Annotated[Sequence[CachedImage], Meta(max_length=IMAGES_MAX, extra=CUT)]

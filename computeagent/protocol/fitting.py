@@ -52,20 +52,20 @@ def _bound(meta: msgspec.Meta) -> Fit | None:
     if not said.get("cut"):
         return None
     if meta.max_length is None:
-        least, most = meta.ge, meta.le
-        return lambda number: max(least, min(most, number))
-    most, keeps_end = meta.max_length, bool(said.get("keeps_end"))
-    return lambda value: value if len(value) <= most else _shortened(value, most, keeps_end=keeps_end)
+        min_value, max_value = meta.ge, meta.le
+        return lambda number: max(min_value, min(max_value, number))
+    max_length, keeps_end = meta.max_length, bool(said.get("keeps_end"))
+    return lambda value: value if len(value) <= max_length else _shortened(value, max_length, keeps_end=keeps_end)
 
 
-def _shortened(value: Any, most: int, *, keeps_end: bool) -> Any:
+def _shortened(value: Any, max_length: int, *, keeps_end: bool) -> Any:
     if isinstance(value, str):
-        return value[-most:] if keeps_end else value[: most - 1] + "\u2026"
+        return value[-max_length:] if keeps_end else value[: max_length - 1] + "\u2026"
     if isinstance(value, Mapping):
-        return dict(islice(value.items(), most))
+        return dict(islice(value.items(), max_length))
     if isinstance(value, set | frozenset):  # of names: each time the same ones
-        return sorted(value)[:most]
-    return tuple(islice(value, most))
+        return sorted(value)[:max_length]
+    return tuple(islice(value, max_length))
 
 
 def _of_dataclass(hint: Any) -> Fit | None:
