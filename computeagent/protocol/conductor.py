@@ -23,7 +23,6 @@ from computeagent.protocol.bounds import (
     GUESTS_MAX,
     GUESTS_REPORTED_MAX,
     IMAGES_MAX,
-    ORPHANS_MAX,
     POOLS_MAX,
     STEPS_MAX,
     Amount,
@@ -59,7 +58,8 @@ Ended = Annotated[Sequence[StepEnd], Meta(max_length=STEPS_MAX)]
 FactsByGuest = Annotated[dict[Uuid, GuestFacts], Meta(max_length=GUESTS_REPORTED_MAX)]
 CountersByGuest = Annotated[dict[Uuid, GuestCounters], Meta(max_length=GUESTS_REPORTED_MAX)]
 Returns = Annotated[Sequence[GuestReturn], Meta(max_length=GUESTS_REPORTED_MAX)]
-Orphans = Annotated[Sequence[GuestOnHypervisor], Meta(max_length=ORPHANS_MAX)]
+Orphans = Annotated[Sequence[GuestOnHypervisor], Meta(max_length=GUESTS_MAX)]
+"""More than ORPHANS_MAX come only from an agent of the release before."""
 ConsoleLogs = Annotated[dict[Uuid, ConsoleText], Meta(max_length=CONSOLES_MAX)]
 ImagesHere = Annotated[Sequence[CachedImage], Meta(max_length=IMAGES_MAX, extra=CUT)]
 PoolContents = Annotated[Sequence[VolumesOnHost], Meta(max_length=POOLS_MAX)]

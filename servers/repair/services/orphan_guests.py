@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from computeagent.protocol.bounds import COUNT_MAX, ORPHANS_MAX
 from computeagent.protocol.guests import GuestOnHypervisor
 from controlplane.infra.db import now_plus
 from controlplane.kernel.texts import phrase as _
@@ -32,9 +33,11 @@ def orphan_guests_report(
 
     `not_removed_because` says why the host's agent removes none. The database's clock counts the grace period, from the
     first report on. `more` is how many it has besides, all after these in the order of their uuids: they are listed
-    once these are gone. A few statements, however many there are.
+    once these are gone, as is what is told beyond ORPHANS_MAX. A few statements, however many there are.
     """
-    seen = {uuid.UUID(guest.uuid): guest for guest in guests}
+    found = {uuid.UUID(guest.uuid): guest for guest in guests}
+    seen = {pk: found[pk] for pk in sorted(found)[:ORPHANS_MAX]}
+    more += len(found) - len(seen)
     with transaction.atomic():
         known = {row.guest_uuid: row for row in OrphanGuest.objects.select_for_update().filter(host=host)}
         last = max(seen) if more and seen else None
@@ -79,7 +82,7 @@ def _seen(host: str, guests: Mapping[uuid.UUID, GuestOnHypervisor], not_removed_
                 first_seen_at=Now(),
                 last_seen_at=Now(),
                 not_removed_because=not_removed_because.replace("\0", "")[:NAME_MAX],
-                more=more,
+                more=min(more, COUNT_MAX),
             )
             for pk, guest in sorted(guests.items())
         ],

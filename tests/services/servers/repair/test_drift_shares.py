@@ -87,6 +87,14 @@ def test_what_is_known_of_an_orphan_stays_when_it_is_told_again() -> None:
     assert after.last_seen_at >= before.last_seen_at
 
 
+def test_what_an_older_agent_tells_at_length_is_listed_in_part_and_counted() -> None:
+    told = strangers(ORPHANS_MAX + 3)
+    report("h1", told[::-1], more=1)
+    rows = OrphanGuest.objects.order_by("guest_uuid")
+    assert [str(row.guest_uuid) for row in rows] == [guest.uuid for guest in told[:ORPHANS_MAX]]
+    assert {row.more for row in rows} == {4}
+
+
 def test_what_is_only_beyond_the_list_is_not_booked_as_removed() -> None:
     report("h1", strangers(3))
     OrphanGuest.objects.update(released_at=now_plus(0.0))
