@@ -324,6 +324,14 @@ class ServerOptions:
         _("Findings at which one look for drift stops; those are listed, and the page says that there are more."),
         min_value=1,
     )
+    drift_max_findings_of_host: int = setting(
+        500,
+        _(
+            "How many findings of one host a look for drift lists one by one; of more it says how many, so that no "
+            "host hides those of others."
+        ),
+        min_value=1,
+    )
 
 
 def server_options() -> ServerOptions:

@@ -4,12 +4,10 @@ import itertools
 import logging
 
 from computeagent.agent.context import AgentContext
+from computeagent.protocol.bounds import GUESTS_TOGETHER
 from controlplane.kernel.errors import NotFound
 
 log = logging.getLogger(__name__)
-
-BATCH = 500
-"""Guests in one message; hosts with more send several."""
 
 
 class CountersReporter:
@@ -24,7 +22,7 @@ class CountersReporter:
         if self._refused_by == control_plane:
             return
         items = iter(self._context.driver.guest_counters().items())
-        while batch := dict(itertools.islice(items, BATCH)):
+        while batch := dict(itertools.islice(items, GUESTS_TOGETHER)):
             try:
                 self._context.conductor.guest_counters(host=self._context.host, counters=batch)
             except NotFound:

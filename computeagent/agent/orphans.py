@@ -6,7 +6,7 @@ does not know this node at all is never believed (a fresh database would otherwi
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from computeagent.agent.context import AgentContext
@@ -14,10 +14,12 @@ from computeagent.agent.delete import destroy_surely
 from computeagent.agent.failures import CleanupFailed
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
 from computeagent.agent.instance_mutex import instance_mutex_try
+from computeagent.protocol.bounds import ORPHANS_MAX
 from computeagent.protocol.guests import GuestOnHypervisor
 
 log = logging.getLogger(__name__)
 
+NAMED = 20
 NODE_FILE = "compute_id"
 NOT_REMOVED_BY_OPTION = "The agent was started with --keep-orphans"
 NOT_REMOVED_BY_DOUBT = "The agent's state directory belongs to another compute node than this control plane's"
@@ -58,7 +60,7 @@ class Orphans:
         if not orphan_guests and self._reported is not None and not self._reported:
             return []
         if fresh := orphan_guests.keys() - (self._reported or frozenset()):
-            log.warning("guests that no instance of this host explains: %s", ", ".join(sorted(fresh)))
+            log.warning("guests that no instance of this host explains: %s", _named(fresh))
         removed = {
             uuid for uuid in self._report(orphan_guests.values()) if uuid in orphan_guests and self._remove(uuid)
         }
@@ -71,8 +73,10 @@ class Orphans:
         """Those that the control plane would have removed."""
         reported = list(orphan_guests)
         because = self._not_removed_because or (NOT_REMOVED_BY_SAFE_MODE if self._context.safe_mode.reason else "")
+        # The same ones each time, so that those that are listed have their grace period.
+        listed = sorted(reported, key=lambda guest: guest.uuid)[:ORPHANS_MAX]
         due = self._context.conductor.orphan_guests(
-            host=self._context.host, guests=reported, not_removed_because=because
+            host=self._context.host, guests=listed, not_removed_because=because, more=len(reported) - len(listed)
         )
         self._reported = frozenset(guest.uuid for guest in reported)
         return due
@@ -96,3 +100,8 @@ class Orphans:
         context.counts.add("orphans_reaped")
         log.warning("orphan %s is removed", uuid)
         return True
+
+
+def _named(uuids: Collection[str]) -> str:
+    named = ", ".join(sorted(uuids)[:NAMED])
+    return named if len(uuids) <= NAMED else f"{named} and {len(uuids) - NAMED} more"

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.retry import JITTER
+from computeagent.agent.telling import power_states_tell
 from computeagent.drivers.base import DriverError, ForeignGuest
 from computeagent.protocol.guests import GuestFacts
 
@@ -60,7 +61,7 @@ class PowerSync:
         quiet = {uuid for uuid in uuids if context.instance_mutex.undisturbed_since(checkpoint, uuid)}
         changes = {uuid: seen[uuid] for uuid in quiet & seen.keys() if self._reported.get(uuid) != seen[uuid]}
         if changes:
-            context.conductor.power_states(host=context.host, facts=changes)
+            power_states_tell(context, changes)
         self._note_changes(changes)
         gone = (self._reported.keys() if named is None else named) - seen.keys()
         self._reported = {uuid: facts for uuid, facts in {**self._reported, **changes}.items() if uuid not in gone}

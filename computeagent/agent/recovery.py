@@ -8,6 +8,7 @@ import logging
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
+from computeagent.agent.telling import guests_returned_tell, power_states_tell
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts, GuestReturn, InstanceOnHost
 from computeagent.protocol.power import PowerState
@@ -35,9 +36,9 @@ def recover(context: AgentContext) -> None:
             facts[instance.uuid] = found
     if returns:
         # Before the power states: what they would make of a guest that did not come back has its reason then.
-        context.conductor.guests_returned(host=context.host, returns=returns)
+        guests_returned_tell(context, returns)
     if facts:
-        context.conductor.power_states(host=context.host, facts=facts)
+        power_states_tell(context, facts)
 
 
 def _recover_one(context: AgentContext, instance: InstanceOnHost, returns: list[GuestReturn]) -> GuestFacts | None:

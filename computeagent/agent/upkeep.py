@@ -12,6 +12,7 @@ from computeagent.agent.host_metrics import HostMetrics
 from computeagent.agent.host_report import usage_of_host, with_accelerators, with_usage
 from computeagent.agent.orphans import Orphans
 from computeagent.agent.poll_wait import PollWait
+from computeagent.agent.telling import power_states_tell
 from computeagent.agent.versions import with_versions
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts, InstanceOnHost
@@ -159,7 +160,7 @@ class Upkeep:
             return
         nothing = GuestFacts(power_state=PowerState.NOSTATE)
         try:
-            context.conductor.power_states(host=context.host, facts=dict.fromkeys(gone, nothing))
+            power_states_tell(context, dict.fromkeys(gone, nothing))
         finally:
             context.changes.note_missing(gone)
 

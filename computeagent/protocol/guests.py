@@ -1,7 +1,21 @@
 """A guest: what it is made from, what its hypervisor says of it, and what became of it."""
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from msgspec import Meta
+
+from computeagent.protocol.bounds import (
+    ADDRESSES_MAX,
+    CUT,
+    NETWORKS_MAX,
+    Amount,
+    Counter,
+    Name,
+    Sentence,
+    Uuid,
+    Word,
+)
 from computeagent.protocol.guest_config import NO_FIRST_BOOT, DirectBoot, FirstBoot, GuestConfig
 from computeagent.protocol.networks import FixedAddress, NetworkBackendKind, SubnetSpec
 from computeagent.protocol.pci import GivenDevice
@@ -96,6 +110,15 @@ class GuestSpec:
     local_disks: tuple[LocalDisk, ...] | None = None
 
 
+DISKS_MAX = 512
+"""Volumes of one guest."""
+Addresses = Annotated[
+    dict[Name, Annotated[tuple[Word, ...], Meta(max_length=ADDRESSES_MAX, extra=CUT)]],
+    Meta(max_length=NETWORKS_MAX, extra=CUT),
+]
+"""By network. A guest that takes one address after the other makes a long list of them by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class GuestFacts:
     """What is known of a guest once it runs. `vnc_socket` is the path of a UNIX socket on its host.
@@ -106,20 +129,20 @@ class GuestFacts:
     """
 
     power_state: PowerState
-    addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    vnc_socket: str = ""
-    reason: str = ""
-    details: str = ""
-    watchdog_fired: int = 0
-    volumes: tuple[str, ...] | None = None
+    addresses: Addresses = field(default_factory=dict)
+    vnc_socket: Name = ""
+    reason: Word = ""
+    details: Sentence = ""
+    watchdog_fired: Amount = 0
+    volumes: Annotated[tuple[Word, ...], Meta(max_length=DISKS_MAX)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GuestOnHypervisor:
     """One guest that the hypervisor knows and that bears our mark, whether an instance explains it or not."""
 
-    uuid: str
-    name: str
+    uuid: Uuid
+    name: Name
     power_state: PowerState
 
 
@@ -132,31 +155,31 @@ class GuestCounters:
     where it does not say). A drop is a packet that was lost, an error one that was broken.
     """
 
-    cpu_ns: int = 0
-    memory_actual_kib: int = 0
-    memory_rss_kib: int = 0
-    memory_unused_kib: int = 0
-    disk_read_bytes: int = 0
-    disk_read_requests: int = 0
-    disk_write_bytes: int = 0
-    disk_write_requests: int = 0
-    rx_bytes: int = 0
-    rx_packets: int = 0
-    rx_errors: int = 0
-    rx_drops: int = 0
-    tx_bytes: int = 0
-    tx_packets: int = 0
-    tx_errors: int = 0
-    tx_drops: int = 0
+    cpu_ns: Counter = 0
+    memory_actual_kib: Counter = 0
+    memory_rss_kib: Counter = 0
+    memory_unused_kib: Counter = 0
+    disk_read_bytes: Counter = 0
+    disk_read_requests: Counter = 0
+    disk_write_bytes: Counter = 0
+    disk_write_requests: Counter = 0
+    rx_bytes: Counter = 0
+    rx_packets: Counter = 0
+    rx_errors: Counter = 0
+    rx_drops: Counter = 0
+    tx_bytes: Counter = 0
+    tx_packets: Counter = 0
+    tx_errors: Counter = 0
+    tx_drops: Counter = 0
 
 
 @dataclass(frozen=True, slots=True)
 class GuestReturn:
     """An instance that should run, what its guest was when the agent started, and the error if it did not come back."""
 
-    uuid: str
+    uuid: Uuid
     found: PowerState
-    error: str = ""
+    error: Sentence = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,25 @@
 """What a hypervisor says of itself, and what it is told when it registers. Memory is MiB, disk GiB."""
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from msgspec import Meta
+
+from computeagent.protocol.bounds import (
+    CUT,
+    DEVICES_MAX,
+    POOLS_MAX,
+    TRAITS_MAX,
+    Amount,
+    Count,
+    HypervisorName,
+    JsonObject,
+    Sentence,
+    ShortWord,
+    Signed,
+    TraitName,
+    Word,
+)
 from computeagent.protocol.pci import PciDeviceRecord
 from computeagent.protocol.topology import HostTopology
 from computeagent.protocol.volumes import PoolReport
@@ -13,20 +31,24 @@ class HostVersions:
     request filters compare; `protocol` is that of the agents' protocol. The hypervisor's is in the report itself.
     """
 
-    agent: str = ""
-    protocol: int = 0
-    service: int = 0
-    libvirt: str = ""
-    kernel: str = ""
-    os: str = ""
+    agent: Sentence = ""
+    protocol: Signed = 0
+    service: Signed = 0
+    libvirt: Sentence = ""
+    kernel: Sentence = ""
+    os: Sentence = ""
+
+
+Skew = Annotated[float, Meta(ge=-1e300, le=1e300)]
+"""A clock may be wrong by any amount."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockSkew:
     """How many seconds a host's clock is ahead of the control plane's (below 0: behind), give or take `error_s`."""
 
-    ahead_s: float
-    error_s: float
+    ahead_s: Skew
+    error_s: Skew
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,44 +64,44 @@ class HostReport:
     carry, in a sentence; empty where it lacks nothing. `pools` are those in which its guests may have volumes.
     """
 
-    hypervisor_hostname: str
-    hypervisor_type: str
-    hypervisor_version: int
-    vcpus: int
-    memory_mib: int
-    disk_gib: int
-    vcpus_used: int = 0
-    memory_used_mib: int = 0
-    disk_used_gib: int = 0
-    disk_available_least_gib: int = 0
-    running_guests: int = 0
-    host_ip: str = "127.0.0.1"
-    virt_type: str = "qemu"
-    arch: str = "x86_64"
-    cpu_info: dict[str, object] = field(default_factory=dict)
-    supported_instances: tuple[tuple[str, str, str], ...] = ()
-    traits: tuple[str, ...] = ()
-    stats: dict[str, object] = field(default_factory=dict)
-    metrics: dict[str, object] = field(default_factory=dict)
+    hypervisor_hostname: HypervisorName
+    hypervisor_type: Word
+    hypervisor_version: Amount
+    vcpus: Count
+    memory_mib: Count
+    disk_gib: Count
+    vcpus_used: Count = 0
+    memory_used_mib: Amount = 0
+    disk_used_gib: Amount = 0
+    disk_available_least_gib: Signed = 0
+    running_guests: Count = 0
+    host_ip: Word = "127.0.0.1"
+    virt_type: ShortWord = "qemu"
+    arch: ShortWord = "x86_64"
+    cpu_info: JsonObject = field(default_factory=dict)
+    supported_instances: Annotated[tuple[tuple[Word, Word, Word], ...], Meta(max_length=500, extra=CUT)] = ()
+    traits: Annotated[tuple[TraitName, ...], Meta(max_length=TRAITS_MAX)] = ()
+    stats: JsonObject = field(default_factory=dict)
+    metrics: JsonObject = field(default_factory=dict)
     numa_topology: HostTopology | None = None
-    pci_devices: tuple[PciDeviceRecord, ...] = ()
-    dedicated_vcpus: int = 0
-    vgpus: int | None = None
+    pci_devices: Annotated[tuple[PciDeviceRecord, ...], Meta(max_length=DEVICES_MAX, extra=CUT)] = ()
+    dedicated_vcpus: Count = 0
+    vgpus: Count | None = None
     versions: HostVersions = field(default_factory=HostVersions)
     clock_skew: ClockSkew | None = None
-    safe_mode: str = ""
-    networks_lack: str = ""
-    pools: tuple[PoolReport, ...] = ()
+    safe_mode: Sentence = ""
+    networks_lack: Sentence = ""
+    pools: Annotated[tuple[PoolReport, ...], Meta(max_length=POOLS_MAX)] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class HostUsage:
     """How much of a host its instances take, as the agent counts them: what was asked for, off or running."""
 
-    vcpus: int
-    memory_mib: int
-    disk_gib: int
-    running_guests: int
+    vcpus: Count
+    memory_mib: Amount
+    disk_gib: Amount
+    running_guests: Count
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from computeagent.protocol.bounds import Amount, Count, Word
+
 
 class CacheState(StrEnum):
     """Where one image is on its way to one host."""
@@ -23,10 +25,10 @@ class CachedImage:
     asked for it, and how many guests of this hypervisor are made of it.
     """
 
-    checksum: str
-    size_bytes: int
-    unused_s: int = 0
-    guests: int = 0
+    checksum: Word
+    size_bytes: Amount
+    unused_s: Amount = 0
+    guests: Count = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,11 @@ likes. What is in no document any more is removed. Addresses are text in their c
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
+from typing import Annotated
+
+from msgspec import Meta
+
+from computeagent.protocol.bounds import CUT, PORTS_MAX, PROBLEMS_MAX, Amount, Sentence, Word
 
 
 class NetworkBackendKind(StrEnum):
@@ -197,18 +202,18 @@ class NetworkProblem:
     host, `id` the id of the thing (empty for the host as a whole).
     """
 
-    kind: str
-    id: str
-    message: str
+    kind: Word
+    id: Word
+    message: Sentence
 
 
 @dataclass(frozen=True, slots=True)
 class NetworksApplied:
     """How far this host is: the revision that is in force, the ports that are plugged, and what could not be done."""
 
-    revision: int
-    active_ports: tuple[str, ...] = ()
-    problems: tuple[NetworkProblem, ...] = ()
+    revision: Amount
+    active_ports: Annotated[tuple[Word, ...], Meta(max_length=PORTS_MAX)] = ()
+    problems: Annotated[tuple[NetworkProblem, ...], Meta(max_length=PROBLEMS_MAX, extra=CUT)] = ()
 
 
 def metadata_port(network_id: str) -> str:

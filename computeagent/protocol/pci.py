@@ -3,9 +3,14 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
+from msgspec import Meta
+
+from computeagent.protocol.bounds import Name, Word
 from controlplane.kernel.errors import Invalid
 
+TAGS_MAX = 16
 _ADDRESS = re.compile(r"([0-9a-f]{4}):([0-9a-f]{2}):([01][0-9a-f])\.([0-7])")
 
 
@@ -50,19 +55,19 @@ class PciDeviceRecord:
     it, are the control plane's: never the host's to say.
     """
 
-    address: str
-    vendor_id: str
-    product_id: str
+    address: Word
+    vendor_id: Word
+    product_id: Word
     dev_type: DeviceType
-    numa_node: int | None = None
-    parent_address: str = ""
-    devname: str = ""
-    parent_devname: str = ""
-    label: str = ""
-    provider: str = ""
-    tags: tuple[tuple[str, str], ...] = ()
+    numa_node: Annotated[int, Meta(ge=-1, le=2**16)] | None = None
+    parent_address: Word = ""
+    devname: Word = ""
+    parent_devname: Word = ""
+    label: Name = ""
+    provider: Name = ""
+    tags: Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=TAGS_MAX)] = ()
     state: DeviceState = DeviceState.AVAILABLE
-    owner: str = ""
+    owner: Word = ""
 
     @property
     def card(self) -> str:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from computeagent.protocol.bounds import Details, Seconds, Sentence, StepName
+
 
 @dataclass(frozen=True, slots=True)
 class StepEnd:
@@ -10,10 +12,10 @@ class StepEnd:
     monotonic clock, so that a clock that jumps moves nothing; the control plane sets them on its own clock.
     """
 
-    name: str
-    began_ago_s: float
-    ended_ago_s: float
-    error: str = ""
+    name: StepName
+    began_ago_s: Seconds
+    ended_ago_s: Seconds
+    error: Sentence = ""
 
 
 class FailureClass(StrEnum):
@@ -30,6 +32,6 @@ class BuildFailure:
     """Why a build ended without a guest. Sent only after the host holds nothing of it any more."""
 
     failure_class: FailureClass
-    step: str
-    message: str
-    details: str = ""
+    step: StepName
+    message: Sentence
+    details: Details = ""

@@ -7,7 +7,21 @@ counts what guests have; a placed guest travels in `GuestSpec.numa_topology`.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
+from msgspec import Meta
+
+from computeagent.protocol.bounds import (
+    CELLS_MAX,
+    CPUS_MAX,
+    NETWORKS_NEAR_MAX,
+    THREADS_MAX,
+    Amount,
+    CpuNumber,
+    Cpus,
+    Name,
+    Signed,
+)
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 
@@ -20,10 +34,10 @@ PAGE_WORDS = {"small": SMALL_PAGES, "large": LARGE_PAGES, "any": ANY_PAGES}
 class NUMAPages:
     """Pages of one size in one cell. `reserved` are kept from guests."""
 
-    size_kib: int
-    total: int
-    used: int = 0
-    reserved: int = 0
+    size_kib: Amount
+    total: Amount
+    used: Amount = 0
+    reserved: Amount = 0
 
     @property
     def free(self) -> int:
@@ -44,17 +58,19 @@ class NUMACell:
     core of its own. `physnets` and `tunneled` say which networks are near this cell.
     """
 
-    id: int
-    cpuset: frozenset[int]
-    pcpuset: frozenset[int]
-    memory_mib: int
-    socket: int | None = None
-    cpu_usage: int = 0
-    memory_used_mib: int = 0
-    pinned_cpus: frozenset[int] = frozenset()
-    siblings: tuple[frozenset[int], ...] = ()
-    mempages: tuple[NUMAPages, ...] = ()
-    physnets: frozenset[str] = frozenset()
+    id: CpuNumber
+    cpuset: Cpus
+    pcpuset: Cpus
+    memory_mib: Amount
+    socket: Signed | None = None
+    cpu_usage: Amount = 0
+    memory_used_mib: Amount = 0
+    pinned_cpus: Cpus = frozenset()
+    siblings: Annotated[
+        tuple[Annotated[frozenset[CpuNumber], Meta(max_length=THREADS_MAX)], ...], Meta(max_length=CPUS_MAX)
+    ] = ()
+    mempages: Annotated[tuple[NUMAPages, ...], Meta(max_length=16)] = ()
+    physnets: Annotated[frozenset[Name], Meta(max_length=NETWORKS_NEAR_MAX)] = frozenset()
     tunneled: bool = False
 
     @property
@@ -119,7 +135,7 @@ class NUMACell:
 class HostTopology:
     """All cells of a host, in the order it reports them."""
 
-    cells: tuple[NUMACell, ...]
+    cells: Annotated[tuple[NUMACell, ...], Meta(max_length=CELLS_MAX)]
 
     def __len__(self) -> int:
         return len(self.cells)

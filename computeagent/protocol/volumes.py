@@ -6,6 +6,11 @@ raw to its guest; how a pool stores them is its backend's business alone.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta
+
+from computeagent.protocol.bounds import CUT, IN_POOL_MAX, Amount, Name, Sentence, Text, Word
 
 
 class PoolKind(StrEnum):
@@ -42,15 +47,15 @@ class PoolReport:
     known by its identity; guests here can have its volumes, and all else that host does.
     """
 
-    name: str
+    name: Word
     kind: PoolKind
     is_shared: bool = False
-    identity: str = ""
-    total_bytes: int = 0
-    free_bytes: int = 0
-    abilities: tuple[str, ...] = ()
-    problem: str = ""
-    lacks: tuple[str, ...] = ()
+    identity: Name = ""
+    total_bytes: Amount = 0
+    free_bytes: Amount = 0
+    abilities: Annotated[tuple[Word, ...], Meta(max_length=64, extra=CUT)] = ()
+    problem: Sentence = ""
+    lacks: Annotated[tuple[Sentence, ...], Meta(max_length=64, extra=CUT)] = ()
     is_client: bool = False
 
 
@@ -204,12 +209,12 @@ class VolumeWorkKind(StrEnum):
 class VolumeFacts:
     """What a host says of a volume or snapshot once it did what was asked."""
 
-    location: dict[str, str] = field(default_factory=dict)
-    size_bytes: int = 0
-    used_bytes: int = 0
+    location: Annotated[dict[Text, Text], Meta(max_length=64)] = field(default_factory=dict)
+    size_bytes: Amount = 0
+    used_bytes: Amount = 0
     is_consistent: bool = False
     """Of a snapshot: the guest's file systems stood still when it was taken."""
-    frozen_ms: int = 0
+    frozen_ms: Amount = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +224,7 @@ class VolumesOnHost:
     `identity` is what the pool was when it was read: what was read of another one than is meant says nothing.
     """
 
-    pool: str
-    identity: str = ""
-    volumes: tuple[str, ...] = ()
-    snapshots: tuple[str, ...] = ()
+    pool: Word
+    identity: Name = ""
+    volumes: Annotated[tuple[Name, ...], Meta(max_length=IN_POOL_MAX)] = ()
+    snapshots: Annotated[tuple[Name, ...], Meta(max_length=IN_POOL_MAX)] = ()

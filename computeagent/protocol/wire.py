@@ -11,13 +11,15 @@ import inspect
 import typing
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import msgspec
 
+from computeagent.protocol.bounds import HostName, Name, Word
 from computeagent.protocol.conductor import Conductor
+from computeagent.protocol.fitting import Fit, fit_of
 from computeagent.protocol.work import HostWakeup, Wakeup, WorkWakeup
 from controlplane.kernel.errors import Invalid
 
@@ -57,6 +59,11 @@ class Verb:
     answer: "msgspec.json.Decoder[Any] | None"
     is_leased: bool
     is_list_of_wakeups: bool = False
+    fits: Mapping[str, Fit] = field(default_factory=dict)
+
+    def fitted(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """These arguments, shortened where their types allow it."""
+        return {name: self.fits[name](value) if name in self.fits else value for name, value in arguments.items()}
 
     def body_of(self, arguments: Mapping[str, Any]) -> bytes:
         """The body of a request with these arguments."""
@@ -79,8 +86,9 @@ class Verb:
         try:
             request = self.request.decode(body or b"{}")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            problem = str(error)[:MAX_PROBLEM]
-            raise Invalid(f"The body of {self.name} cannot be read: {problem}", field=_field(problem)) from error
+            # A value that is none of several is named there whole, however long it is.
+            problem = str(error) if len(str(error)) <= MAX_PROBLEM else f"{str(error)[:MAX_PROBLEM]}..."
+            raise Invalid(f"The body of {self.name} cannot be read: {problem}", field=_field(str(error))) from error
         return {name: getattr(request, name) for name in request.__struct_fields__}
 
     def answer_of(self, body: bytes) -> Any:
@@ -109,7 +117,7 @@ def verbs() -> Mapping[str, Verb]:
 
 def _verb(name: str) -> Verb:
     function = getattr(Conductor, name)
-    hints = typing.get_type_hints(function)
+    hints = typing.get_type_hints(function, include_extras=True)
     fields: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in {"self", CARRYING.get(name)}:
@@ -121,7 +129,8 @@ def _verb(name: str) -> Verb:
     is_wakeups = hints["return"] in (list[Wakeup], list[WorkWakeup])
     answer_type = list[msgspec.Raw] if is_wakeups else hints["return"]
     answer = None if name in STREAMED else msgspec.json.Decoder(answer_type)
-    return Verb(name, msgspec.json.Decoder(request), answer, "lease" in hints, is_wakeups)
+    fits = {name: fit for name, hint, *_ in fields if (fit := fit_of(hint)) is not None}
+    return Verb(name, msgspec.json.Decoder(request), answer, "lease" in hints, is_wakeups, fits)
 
 
 def _known_wakeups(sent: Sequence[msgspec.Raw]) -> list[Wakeup]:
@@ -145,15 +154,15 @@ def _field(problem: str) -> str | None:
 class EnrolRequest(msgspec.Struct, frozen=True):
     """Trade a one-time token for a secret, of which only the SHA-256 travels."""
 
-    host: str
-    token: str
-    secret_digest: str
+    host: HostName
+    token: Name
+    secret_digest: Word
 
 
 class RotateRequest(msgspec.Struct, frozen=True):
     """Replace the secret that the request comes with."""
 
-    secret_digest: str
+    secret_digest: Word
 
 
 _nothing = msgspec.json.Decoder(type(None))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from computeagent.protocol.bounds import Amount, Count, Name, Seconds, Text, Uuid, UuidOrNone, Word
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.power import PowerState
 
@@ -76,15 +77,15 @@ class WorkContext:
     door that it wrote all this, for this host and attempt.
     """
 
-    kind: str = ""
-    instance_uuid: str = ""
-    host: str = ""
-    number: int = 1
-    action_id: int = 0
+    kind: Word = ""
+    instance_uuid: UuidOrNone = ""
+    host: Name = ""
+    number: Count = 1
+    action_id: Amount = 0
     has_devices: bool = False
     has_first_boot: bool = False
     has_block_devices: bool = False
-    seal: str = ""
+    seal: Text = ""
 
 
 NO_WORK_CONTEXT = WorkContext()
@@ -94,10 +95,10 @@ NO_WORK_CONTEXT = WorkContext()
 class AgentLease:
     """The right to act on one piece of work; `attempt` is the fencing token."""
 
-    work_id: str
-    attempt: int
-    owner: str
-    lease_s: float
+    work_id: Uuid
+    attempt: Count
+    owner: Name
+    lease_s: Seconds
     work_context: WorkContext = NO_WORK_CONTEXT
 
 

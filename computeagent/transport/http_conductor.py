@@ -3,7 +3,7 @@
 import functools
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, cast
 
 import urllib3
@@ -78,6 +78,7 @@ class HttpConductor:
         self._secret = secret
         self._rotation = SecretRotation(secret, self._replace)
         self._agent_id = ""
+        self._cut: set[tuple[str, str]] = set()
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         verb = verbs().get(name)
@@ -116,7 +117,16 @@ class HttpConductor:
     def _call(self, verb: Verb, **arguments: Any) -> Any:
         # A long poll is answered when its time is over at the latest.
         wait_s = float(arguments.get("timeout_s", 0.0))
-        return verb.answer_of(self.ask(verb, verb.body_of(arguments), wait_s=wait_s).data)
+        fitted = verb.fitted(arguments)
+        self._note_cut(verb, [name for name, value in fitted.items() if value is not arguments[name]])
+        return verb.answer_of(self.ask(verb, verb.body_of(fitted), wait_s=wait_s).data)
+
+    def _note_cut(self, verb: Verb, names: Collection[str]) -> None:
+        """Once of each, as the same is told again and again."""
+        for name in names:
+            if (verb.name, name) not in self._cut:
+                self._cut.add((verb.name, name))
+                log.warning("what this host tells by %s is cut, as a message takes no more of %s", verb.name, name)
 
     def _stream(self, verb: Verb, *, offset: int = 0, **arguments: Any) -> Iterator[bytes]:
         """The bytes, begun again where they were cut. Errors of the verb itself come at once, as with others."""

@@ -1,6 +1,7 @@
 """Traits: qualities that a provider has or lacks."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from placement.domain.names import CUSTOM_PREFIX, TraitOwner
 from placement.models.provider import ResourceProvider
@@ -15,6 +16,11 @@ class Trait(models.Model):
         unique=True,
         validators=[name_validator],
         error_messages={"unique": "There is a trait of this name already."},
+    )
+    is_reported = models.BooleanField(
+        default=False,
+        editable=False,
+        help_text=_("Only reports of hosts made it and have it: it goes with the last provider that has it."),
     )
 
     class Meta:

@@ -39,12 +39,13 @@ def _add_missing(model: NamedModel, names: Collection[str]) -> int:
     return len(missing)
 
 
-def _create(model: NamedModel, names: Collection[str]) -> None:
+def _create(model: NamedModel, names: Collection[str], *, is_reported: bool = False) -> None:
     """Another process may add the same names at the same moment: that is no conflict."""
     if model is ResourceClass:
         ResourceClass.objects.bulk_create([ResourceClass(name=name) for name in sorted(names)], ignore_conflicts=True)
     else:
-        Trait.objects.bulk_create([Trait(name=name) for name in sorted(names)], ignore_conflicts=True)
+        rows = [Trait(name=name, is_reported=is_reported) for name in sorted(names)]
+        Trait.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def resource_class_ids(names: Collection[str], *, make_custom: bool = True) -> dict[str, int]:
@@ -52,12 +53,42 @@ def resource_class_ids(names: Collection[str], *, make_custom: bool = True) -> d
     return _ids(ResourceClass, names, make_custom, field="resource_class", noun="resource classes")
 
 
-def trait_ids(names: Collection[str], *, make_custom: bool = True) -> dict[str, int]:
-    """Ids of these traits. A missing custom trait is made, if wanted; any other unknown name raises Invalid."""
-    return _ids(Trait, names, make_custom, field="traits", noun="traits")
+def trait_ids(names: Collection[str], *, make_custom: bool = True, is_reported: bool = False) -> dict[str, int]:
+    """Ids of these traits. A missing custom trait is made, if wanted; any other unknown name raises Invalid.
+
+    In the caller's transaction. `is_reported`: it is a host that says so. A name that nobody else ever gave goes with
+    the last provider that has it (`reported_traits_forget`); one that a person gives stays from then on.
+    """
+    custom = [name for name in names if is_custom(name)]
+    known = Trait.objects.filter(name__in=custom, is_reported=True)
+    if custom and is_reported:
+        # Held until they are used, so that nobody removes them meanwhile.
+        list(known.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+    elif custom:
+        known.update(is_reported=False)
+    return _ids(Trait, names, make_custom, field="traits", noun="traits", is_reported=is_reported)
 
 
-def _ids(model: NamedModel, names: Collection[str], make_custom: bool, *, field: str, noun: str) -> dict[str, int]:
+def reported_traits_forget(names: Collection[str]) -> int:
+    """Remove those of these traits that only hosts had reported, and that no provider has any more; the number removed.
+
+    In the transaction in which a provider lost them. One that somebody is about to use is left.
+    """
+    custom = [name for name in names if is_custom(name)]
+    if not custom:
+        return 0
+    held = Trait.objects.filter(name__in=custom, is_reported=True).select_for_update(skip_locked=True).order_by("pk")
+    ids = set(held.values_list("pk", flat=True))
+    if not ids:
+        return 0
+    # Looked at anew once they are held: whoever used one before has committed.
+    used = ProviderTrait.objects.filter(trait__in=ids).values_list("trait_id", flat=True).distinct()
+    return Trait.objects.filter(pk__in=ids - set(used)).delete()[0]
+
+
+def _ids(
+    model: NamedModel, names: Collection[str], make_custom: bool, *, field: str, noun: str, is_reported: bool = False
+) -> dict[str, int]:
     found = dict(model.objects.filter(name__in=names).values_list("name", "pk"))
     missing = sorted(set(names) - set(found))
     unknown = [name for name in missing if not (make_custom and is_custom(name))]
@@ -72,7 +103,7 @@ def _ids(model: NamedModel, names: Collection[str], make_custom: bool, *, field:
             unknown=unknown,
         )
     if missing:
-        _create(model, missing)
+        _create(model, missing, is_reported=is_reported)
         found |= dict(model.objects.filter(name__in=missing).values_list("name", "pk"))
     return found
 
@@ -124,9 +155,15 @@ def resource_class_delete(name: str) -> None:
 
 @audited("trait.create", Trait, by="name", key="name")
 def trait_ensure(name: str) -> bool:
-    """Make the custom trait `name`; False when there is one already. Raises Invalid when it is not a custom name."""
+    """Make the custom trait `name`; False when there is one already. Raises Invalid when it is not a custom name.
+
+    From now on it stays, whether a host reports it or not.
+    """
     _check_custom(name, field="name")
-    return Trait.objects.get_or_create(name=name)[1]
+    is_new = Trait.objects.get_or_create(name=name)[1]
+    if not is_new:
+        Trait.objects.filter(name=name, is_reported=True).update(is_reported=False)
+    return is_new
 
 
 @audited("trait.delete", Trait, by="name", key="name", is_apart=True)

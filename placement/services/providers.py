@@ -31,6 +31,7 @@ from placement.models import (
 )
 from placement.selectors.providers import provider_find, provider_get
 from placement.services.locks import provider_lock, providers_stamp
+from placement.services.names import reported_traits_forget
 from placement.services.trees import provider_place, trees_lock
 
 
@@ -192,8 +193,10 @@ def _delete(provider_uuid: UUID) -> bool:
             _("{consumers} consumers hold allocations of {provider}.", consumers=consumers, provider=provider.name),
             consumers=consumers,
         )
+    traits = list(ProviderTrait.objects.filter(provider=provider).values_list("trait__name", flat=True))
     for model in (Inventory, ProviderTrait, ProviderAggregate):
         model._default_manager.filter(provider=provider).delete()
+    reported_traits_forget(traits)
     ProviderRemoval.objects.create(provider_uuid=provider_uuid, changed=ChangeStamp())
     # Its root points to itself; the pointer goes first, or PROTECT keeps the row.
     ResourceProvider.objects.filter(pk=provider.pk).update(root=None)

@@ -11,7 +11,7 @@ from placement.domain import ProviderView, TraitOwner
 from placement.models import ProviderTrait, ResourceProvider
 from placement.selectors.providers import provider_get, trait_owners
 from placement.services.locks import provider_lock, providers_touch
-from placement.services.names import trait_ids
+from placement.services.names import reported_traits_forget, trait_ids
 
 
 @audited("provider.traits_set", ResourceProvider, by="provider_uuid", key="uuid", also=("traits",))
@@ -63,9 +63,10 @@ def _write(
     surplus = _surplus(present, wanted, owner)
     if surplus:
         ProviderTrait.objects.filter(provider_id=provider_id, trait__name__in=surplus).delete()
+        reported_traits_forget(surplus)
     missing = wanted - present.keys()
     if missing:
-        ids = trait_ids(missing, make_custom=make_custom)
+        ids = trait_ids(missing, make_custom=make_custom, is_reported=owner is TraitOwner.DRIVER)
         ProviderTrait.objects.bulk_create(
             ProviderTrait(provider_id=provider_id, trait_id=ids[name], owner=owner or TraitOwner.OPERATOR)
             for name in sorted(missing)

@@ -351,14 +351,12 @@ class DatabaseConductor(ConsoleVerbs, GuestDocumentVerbs, HostImageVerbs, HostNe
 
     @reaching
     def orphan_guests(
-        self, *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = ""
+        self, *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = "", more: int = 0
     ) -> list[str]:
         """See Conductor."""
         with self._owned(host):
-            return [
-                str(pk)
-                for pk in orphan_guests_report(host=host, guests=guests, not_removed_because=not_removed_because)
-            ]
+            due = orphan_guests_report(host=host, guests=guests, not_removed_because=not_removed_because, more=more)
+            return [str(pk) for pk in due]
 
     @reaching
     def release_guest(self, *, host: str, guest_uuid: str) -> bool:

@@ -21,6 +21,9 @@ class OrphanGuest(models.Model):
     not_removed_because = models.CharField(max_length=255, blank=True, help_text=_("Why its agent does not remove it."))
     asked_by = models.CharField(max_length=150, blank=True, help_text=_("Who asked for its removal at once."))
     released_at = models.DateTimeField(null=True, blank=True, help_text=_("When the agent was told to remove it."))
+    more = models.PositiveIntegerField(
+        default=0, help_text=_("How many more its host has, which are not listed: the same in each row of a host.")
+    )
 
     class Meta:
         ordering = ["first_seen_at", "host", "guest_uuid"]
@@ -95,6 +98,9 @@ class PoolSighting(models.Model):
     not_removed_because = models.CharField(max_length=255, blank=True, help_text=_("Why its host does not remove it."))
     asked_by = models.CharField(max_length=150, blank=True, help_text=_("Who asked for its removal at once."))
     released_at = models.DateTimeField(null=True, blank=True, help_text=_("When a host was told to remove it."))
+    more = models.PositiveIntegerField(
+        default=0, help_text=_("How many more its pool has, which are not listed: the same in each row of a pool.")
+    )
 
     class Meta:
         ordering = ["first_seen_at", "pool", "name"]

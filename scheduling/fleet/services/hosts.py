@@ -1,5 +1,6 @@
 """Hosts come and go: registration by their agent, heartbeats, removal by an operator."""
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any
@@ -9,6 +10,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
+from computeagent.protocol.bounds import JSON_MAX_BYTES
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from controlplane.kernel.texts import phrase as _
@@ -35,6 +37,8 @@ from scheduling.models import (
 from scheduling.topology.services.reports import topology_check, topology_store, topology_traits
 
 NAME_MAX = 255
+HYPERVISOR_NAME_MAX = 200
+"""It is a provider's, too."""
 SENTENCE_MAX = 500
 AMOUNTS = (
     "vcpus",
@@ -144,12 +148,16 @@ def host_delete(*, host: str) -> HostDeleted:
 
 
 def _check(host: str, report: HostReport) -> None:
-    for field, name in (("host", host), ("hypervisor_hostname", report.hypervisor_hostname)):
-        if not name.strip() or len(name) > NAME_MAX or not name.isprintable():
+    names = (("host", host, NAME_MAX), ("hypervisor_hostname", report.hypervisor_hostname, HYPERVISOR_NAME_MAX))
+    for field, name, longest in names:
+        if not name.strip() or len(name) > longest or not name.isprintable():
             raise Invalid(
-                _("{field} is a name of 1 to {name_max} printable characters.", field=field, name_max=NAME_MAX),
+                _("{field} is a name of 1 to {name_max} printable characters.", field=field, name_max=longest),
                 field=field,
             )
+    for field in ("cpu_info", "stats"):
+        if len(json.dumps(getattr(report, field))) > JSON_MAX_BYTES:
+            raise Invalid(_("{field} has more than {most} bytes.", field=field, most=JSON_MAX_BYTES), field=field)
     if ":" in host:
         raise Invalid(_("A host's name has no colon: `zone:host` could not be told apart."), field="host")
     for field in AMOUNTS:

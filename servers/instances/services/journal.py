@@ -1,5 +1,6 @@
 """This module records what happened to an instance, for people: actions, their steps, attempts and faults."""
 
+import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +16,16 @@ from controlplane.infra.db import later_sql, later_value, now_sql, placeholders,
 from controlplane.infra.request_id import current_request_id
 from controlplane.work.models import Work
 from servers.instances.actions.lifecycle import CREATE, SCHEDULE_AGAIN
-from servers.instances.actions.table import AT_ONCE
+from servers.instances.actions.table import ACTIONS, AT_ONCE
 from servers.instances.domain.state_reasons import INCIDENTS
 from servers.instances.services.hints import instance_changed, journey_changed
 from servers.models import AttemptRecord, InstanceAction, InstanceActionEvent, InstanceFault
 
+log = logging.getLogger(__name__)
+STEP_NAMES = frozenset(step.name for rule in ACTIONS.values() for step in rule.steps) | {"clean_up"}
+"""What agents call their steps. Others are a newer agent's."""
+STEPS_OF_ACTION_MAX = 200
+"""Steps of other names are kept of one action, whatever its host tells."""
 STEP_MAX = 60
 """Letters of a step's name that its row holds."""
 MAX_BYTES = 2**62
@@ -125,6 +131,11 @@ def steps_write(track: StepTrack, *, ended: Sequence[StepEnd] = (), begins: str 
     over = {step.name[:STEP_MAX]: step for step in ended if step.name[:STEP_MAX] != begins}
     if not track.action_id or not (over or begins):
         return
+    if {*over, begins} - STEP_NAMES - {""} and _is_full(track):
+        over = {name: step for name, step in over.items() if name in STEP_NAMES}
+        begins = begins if begins in STEP_NAMES else ""
+        if not (over or begins):
+            return
     of = [track.action_id, track.attempt, track.host]
     later = later_sql()
     rows = [f"(%s, %s, %s, %s, %s, %s, {later}, {later})"] * len(over)
@@ -139,6 +150,14 @@ def steps_write(track: StepTrack, *, ended: Sequence[StepEnd] = (), begins: str 
     with connection.cursor() as cursor:
         cursor.execute(_STEPS_WRITE.format(rows=", ".join(rows)), values)
     journey_changed(track.instance_id)
+
+
+def _is_full(track: StepTrack) -> bool:
+    """Whether the action has so many steps that those of names which no rule has are left out of its journal."""
+    is_full = InstanceActionEvent.objects.filter(action_id=track.action_id).count() >= STEPS_OF_ACTION_MAX
+    if is_full:
+        log.warning("host %s tells more steps of one action than a journal takes", track.host)
+    return is_full
 
 
 def step_progress_write(track: StepTrack, *, step: str, done_bytes: int, total_bytes: int) -> None:

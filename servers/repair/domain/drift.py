@@ -63,6 +63,8 @@ class DriftKind(StrEnum):
     """A host that cannot use a pool that it is meant to reach."""
     POOL_UNREACHED = "pool_unreached"
     """A pool with volumes, of which no host that is up can do anything."""
+    MORE_OF_HOST = "more_of_host"
+    """Of one host there is more than is listed one by one."""
     ORPHANED_ALLOCATIONS = AuditKind.ORPHANED_ALLOCATIONS.value
     OTHER_HOST = AuditKind.OTHER_HOST.value
     OTHER_AMOUNTS = AuditKind.OTHER_AMOUNTS.value
@@ -92,7 +94,8 @@ class Drift:
 
     `key` names it for as long as it lasts. `since` is when it was first noticed (None: only just now), `heals_at`
     when it is put right without being asked for (None: never, or not yet known). `asked_by` is who asked for the
-    heal that is under way.
+    heal that is under way. `besides`: how many more of the kind its host (or pool) has, which no row holds; the same in
+    each of them.
     """
 
     key: str
@@ -107,6 +110,7 @@ class Drift:
     since: datetime | None = None
     heals_at: datetime | None = None
     asked_by: str = ""
+    besides: int = 0
 
     @property
     def can_heal(self) -> bool:
@@ -139,6 +143,7 @@ KIND_LABELS: dict[DriftKind, str] = {
     DriftKind.ATTACHMENT_STUCK: gettext_noop("Volume that comes or goes and nobody works on it"),
     DriftKind.POOL_PROBLEM: gettext_noop("Host cannot use a pool"),
     DriftKind.POOL_UNREACHED: gettext_noop("Pool that no host reaches"),
+    DriftKind.MORE_OF_HOST: gettext_noop("More of one host than is listed"),
     DriftKind.ORPHANED_ALLOCATIONS: gettext_noop("Claim without owner"),
     DriftKind.OTHER_HOST: gettext_noop("Allocations on another host"),
     DriftKind.OTHER_AMOUNTS: gettext_noop("Allocations differ from the flavor"),

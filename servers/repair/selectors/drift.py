@@ -188,6 +188,7 @@ def _orphan_drifts(row: OrphanGuest) -> Drift:
         since=row.first_seen_at,
         heals_at=None if row.not_removed_because else goes_at,
         asked_by=row.asked_by,
+        besides=row.more,
     )
 
 

@@ -120,6 +120,7 @@ def _orphan(row: PoolSighting) -> Drift:
         since=row.first_seen_at,
         heals_at=row.first_seen_at + timedelta(seconds=grace) if is_automatic else None,
         asked_by=row.asked_by,
+        besides=row.more,
     )
 
 

@@ -26,6 +26,7 @@ from servers.models import DriftCheck, DriftSighting, Instance, OrphanGuest, Poo
 from servers.networks.domain.names import OvnSubject
 from servers.networks.services.ovn_changes import ovn_change_retry, ovn_wake
 from servers.repair.domain.drift import AUTOMATIC, Drift, DriftKind
+from servers.repair.domain.drift_shares import DriftShares, left_prefix
 from servers.repair.domain.placement_findings import HealState
 from servers.repair.selectors.drift import drift_find, drift_get, drift_of, grace_s
 from servers.repair.selectors.volume_drift import attachments_ownerless, attachments_stuck
@@ -144,12 +145,13 @@ def drift_check_run(name: str, *, between: Callable[[], object] = lambda: None) 
     healed.
 
     Findings are written TOGETHER at a time and counted, never all held in memory: a restored database may have as many
-    as there are instances. At DRIFT_MAX_FINDINGS the check stops. `between` is called after each part. Of two checks at
-    once the later one counts; a row that only the earlier one found comes back with the next.
+    as there are instances. At DRIFT_MAX_FINDINGS the check stops; of one host DRIFT_MAX_FINDINGS_OF_HOST are listed,
+    and one finding says how many more there are. `between` is called after each part. Of two checks at once the later
+    one counts; a row that only the earlier one found comes back with the next.
     """
     kinds, began_at = LOOKS[name], db_now()
-    limit = server_options().drift_max_findings
-    walk, counts = islice(drift_find(kinds), limit + 1), Counter[str]()
+    limit, shares = server_options().drift_max_findings, DriftShares(server_options().drift_max_findings_of_host)
+    walk, counts = islice(filter(shares.takes, drift_find(kinds)), limit + 1), Counter[str]()
     is_cut = False
     while part := list(islice(walk, TOGETHER)):
         room = limit - counts.total()
@@ -157,7 +159,10 @@ def drift_check_run(name: str, *, between: Callable[[], object] = lambda: None) 
         _sightings_write(part, began_at)
         counts.update(one.kind.value for one in part)
         between()
+    _sightings_write(list(shares.left(name)), began_at)
     _gone_remove(kinds, began_at, is_cut=is_cut)
+    # No state hangs on them, and nobody tries to put them right.
+    DriftSighting.objects.filter(key__startswith=left_prefix(name), seen_at__lt=began_at).delete()
     look = DriftCheck(name=name, began_at=began_at, finished_at=db_now(), counts=dict(counts), is_cut=is_cut)
     look.save()
     return look

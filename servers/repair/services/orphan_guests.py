@@ -6,38 +6,47 @@ once more under the guest's lock. A guest that is gone afterwards was removed by
 
 import logging
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from computeagent.protocol.bounds import COUNT_MAX, ORPHANS_MAX
 from computeagent.protocol.guests import GuestOnHypervisor
 from controlplane.infra.db import now_plus
 from controlplane.kernel.texts import phrase as _
-from controlplane.work.heals import heal_record
+from controlplane.work.heals import Healed, heals_record
 from servers.models import Instance, OrphanGuest
 from servers.repair.domain.drift import DriftKind
 from servers.repair.selectors.drift import grace_s
 
 log = logging.getLogger(__name__)
 NAME_MAX = 255
+NAMED = 3
 
 
 def orphan_guests_report(
-    *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = ""
+    *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = "", more: int = 0
 ) -> list[uuid.UUID]:
     """Store all orphan guests of the host; returns those to remove: an operator asked, or the grace period is over.
 
     `not_removed_because` says why the host's agent removes none. The database's clock counts the grace period, from the
-    first report on.
+    first report on. `more` is how many it has besides, all after these in the order of their uuids: they are listed
+    once these are gone, as is what is told beyond ORPHANS_MAX. A few statements, however many there are.
     """
-    seen = {uuid.UUID(guest.uuid): guest for guest in guests}
+    found = {uuid.UUID(guest.uuid): guest for guest in guests}
+    seen = {pk: found[pk] for pk in sorted(found)[:ORPHANS_MAX]}
+    more += len(found) - len(seen)
     with transaction.atomic():
         known = {row.guest_uuid: row for row in OrphanGuest.objects.select_for_update().filter(host=host)}
-        _gone([row for pk, row in known.items() if pk not in seen])
-        for pk, guest in seen.items():
-            _seen(host, pk, guest, not_removed_because, is_new=pk not in known)
+        last = max(seen) if more and seen else None
+        gone = [row for pk, row in known.items() if pk not in seen]
+        _gone(gone, unlisted={row.pk for row in gone if last is not None and row.guest_uuid > last})
+        _seen(host, seen, not_removed_because, more)
+        if new := sorted(seen.keys() - known.keys()):
+            named = ", ".join(map(str, new[:NAMED]))
+            log.warning("host %s has %d guests more that no instance explains, such as %s", host, len(new), named)
     due = _due().filter(host=host, guest_uuid__in=list(seen))
     return sorted(set(due.values_list("guest_uuid", flat=True)) - _owned(host, seen))
 
@@ -61,35 +70,43 @@ def guest_explained(guest_uuids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
     }
 
 
-def _seen(host: str, pk: uuid.UUID, guest: GuestOnHypervisor, not_removed_because: str, *, is_new: bool) -> None:
-    reported = {
-        "name": guest.name.replace("\0", "")[:NAME_MAX],
-        "power_state": guest.power_state,
-        "last_seen_at": Now(),
-        "not_removed_because": not_removed_because[:NAME_MAX],
-    }
-    OrphanGuest.objects.update_or_create(
-        host=host, guest_uuid=pk, defaults=reported, create_defaults={**reported, "first_seen_at": Now()}
+def _seen(host: str, guests: Mapping[uuid.UUID, GuestOnHypervisor], not_removed_because: str, more: int) -> None:
+    """One statement. When it was first seen, and who asked for its removal, stay as they are."""
+    OrphanGuest.objects.bulk_create(
+        [
+            OrphanGuest(
+                host=host,
+                guest_uuid=pk,
+                name=guest.name.replace("\0", "")[:NAME_MAX],
+                power_state=guest.power_state,
+                first_seen_at=Now(),
+                last_seen_at=Now(),
+                not_removed_because=not_removed_because.replace("\0", "")[:NAME_MAX],
+                more=min(more, COUNT_MAX),
+            )
+            for pk, guest in sorted(guests.items())
+        ],
+        update_conflicts=True,
+        unique_fields=["host", "guest_uuid"],
+        update_fields=["name", "power_state", "last_seen_at", "not_removed_because", "more"],
     )
-    if is_new:
-        log.warning("host %s has guest %s, which no instance explains", host, pk)
 
 
-def _gone(rows: list[OrphanGuest]) -> None:
-    """Remove the rows of guests that are gone.
+def _gone(rows: list[OrphanGuest], *, unlisted: Collection[int]) -> None:
+    """Remove the rows of guests that are gone; of those that are only `unlisted`, for there are too many, too.
 
     A released one was removed by its agent, which is recorded as a heal; any other was explained by an instance, or
     removed by somebody else.
     """
-    explained = guest_explained([row.guest_uuid for row in rows if row.released_at])
-    for row in rows:
-        if row.released_at is not None:
-            _record(row, explained.get(row.guest_uuid, "nobody known here"))
-    OrphanGuest.objects.filter(pk__in=[row.pk for row in rows]).delete()
+    released = [row for row in rows if row.released_at is not None and row.pk not in unlisted]
+    explained = guest_explained([row.guest_uuid for row in released]) if released else {}
+    heals_record(_healed(row, explained.get(row.guest_uuid, "nobody known here")) for row in released)
+    if rows:
+        OrphanGuest.objects.filter(pk__in=[row.pk for row in rows]).delete()
 
 
-def _record(row: OrphanGuest, whose: str) -> None:
-    heal_record(
+def _healed(row: OrphanGuest, whose: str) -> Healed:
+    return Healed(
         kind=DriftKind.ORPHAN_GUEST.value,
         subject=row.guest_uuid,
         found=_(

@@ -30,6 +30,9 @@ VOLUME_ORPHAN = "volume_orphan"
 """The kind of heal, and of drift."""
 REASON_MAX = 255
 TOGETHER = 500
+LISTED_MAX = 500
+"""Without a row, of one pool; of more it is said how many there are."""
+NAMED = 3
 HAS_NO_BYTES = (VolumeState.CREATING, VolumeState.DELETING, VolumeState.ERROR, VolumeState.ERROR_DELETING)
 HAS_BYTES_OF_SNAPSHOT = (VolumeSnapshotState.AVAILABLE,)
 
@@ -58,30 +61,34 @@ def volumes_present(*, host: str, pools: Sequence[VolumesOnHost], not_removed_be
 def _compare(pool: StoragePool, host: str, seen: VolumesOnHost, because: str) -> set[str]:
     """What is to be removed."""
     present = {name for name in (*seen.volumes, *seen.snapshots) if _ids(name)}
-    orphans, missing = present - _explained(present), _expected(pool) - present
+    unexplained, missing = present - _explained(present), _expected(pool) - present
     known = {row.name: row for row in PoolSighting.objects.select_for_update().filter(pool=pool)}
-    _gone(pool, [row for name, row in known.items() if name not in orphans | missing])
-    remembered = _remembered(orphans - known.keys())
+    remembered = _remembered(unexplained - known.keys()) | {name for name, row in known.items() if row.was_known}
+    # Ours before a stranger's: those are removed, and these fill no table.
+    orphans = set(sorted(unexplained, key=lambda name: (name not in remembered, name not in known, name))[:LISTED_MAX])
+    gone = [row for name, row in known.items() if name not in orphans | missing]
+    _gone(pool, gone, unlisted=unexplained)
     PoolSighting.objects.bulk_create(
         [
             PoolSighting(
                 pool=pool,
                 name=name,
                 is_missing=name in missing,
-                was_known=name in remembered or (name in known and known[name].was_known),
+                was_known=name in remembered,
                 host=host,
                 first_seen_at=Now(),
                 last_seen_at=Now(),
                 not_removed_because=because,
+                more=len(unexplained) - len(orphans),
             )
             for name in sorted(orphans | missing)
         ],
         update_conflicts=True,
         unique_fields=["pool", "name"],
-        update_fields=["is_missing", "host", "last_seen_at", "not_removed_because"],
+        update_fields=["is_missing", "host", "last_seen_at", "not_removed_because", "more"],
     )
-    for name in sorted(orphans - known.keys()):
-        log.warning("pool %s has %s, which no row explains", pool, name)
+    if new := sorted(orphans - known.keys()):
+        log.warning("pool %s has %d more that no row explains, such as %s", pool, len(new), ", ".join(new[:NAMED]))
     grace = now_plus(-server_options().orphan_volume_grace_s)
     asked = ~Q(asked_by="") | Q(was_known=True, first_seen_at__lte=grace)
     due = PoolSighting.objects.filter(asked, pool=pool, is_missing=False, not_removed_because="")
@@ -129,15 +136,19 @@ def _expected(pool: StoragePool) -> set[str]:
 def _remembered(names: Collection[str]) -> set[str]:
     """Those on which something was done here once."""
     last = {name: _ids(name)[-1] for name in names}
-    worked = Work.objects.filter(subject__in=set(last.values()), kind__in=VOLUME_KINDS)
-    subjects = set(worked.values_list("subject", flat=True))
+    subjects: set[UUID] = set()
+    for part in _parts(sorted(set(last.values()))):
+        worked = Work.objects.filter(subject__in=part, kind__in=VOLUME_KINDS)
+        subjects.update(worked.values_list("subject", flat=True))
     return {name for name, pk in last.items() if pk in subjects}
 
 
-def _gone(pool: StoragePool, rows: Sequence[PoolSighting]) -> None:
-    """What was released was removed by its host, which is recorded; anything else went, or is explained, by itself."""
+def _gone(pool: StoragePool, rows: Sequence[PoolSighting], *, unlisted: Collection[str]) -> None:
+    """What was released was removed by its host, which is recorded; anything else went, or is explained, by itself, or
+    is only `unlisted`, for there are too many.
+    """
     for row in rows:
-        if row.released_at is not None:
+        if row.released_at is not None and row.name not in unlisted:
             heal_record(
                 kind=VOLUME_ORPHAN,
                 subject=_ids(row.name)[-1],

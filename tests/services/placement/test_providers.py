@@ -3,10 +3,12 @@
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from placement.domain import InventorySpec, ProviderKind, TraitOwner
-from placement.models import ResourceProvider
+from placement.models import ResourceProvider, Trait
 from placement.selectors import (
     fleet_usage,
     provider_aggregates_by_uuid,
@@ -25,8 +27,12 @@ from placement.services import (
     provider_status_disabled,
     provider_traits_set,
 )
+from placement.services.names import trait_ensure
 
 pytestmark = pytest.mark.django_db
+
+PARTS = 4
+"""SQLite takes a thousand values in one statement: what is written together may go in some more parts."""
 
 
 def mark(uuid: UUID) -> tuple[int, int]:
@@ -292,3 +298,56 @@ def test_same_aggregates_again_are_no_write(provider):
     provider_aggregates_set(host, [first])
 
     assert mark(host) == before
+
+
+def names_of_customs() -> set[str]:
+    return set(Trait.objects.filter(name__startswith="CUSTOM_").values_list("name", flat=True))
+
+
+def test_custom_trait_that_only_a_host_reported_goes_when_it_reports_it_no_more(provider):
+    host = provider()
+    other = provider_ensure(uuid4(), "host-2")
+    provider_traits_set(host, {"CUSTOM_A", "CUSTOM_B", "HW_CPU_X86_AVX"})
+    provider_traits_set(other.uuid, {"CUSTOM_B"})
+    provider_traits_set(host, {"HW_CPU_X86_AVX"})
+
+    assert names_of_customs() == {"CUSTOM_B"}
+    provider_traits_set(other.uuid, set())
+    assert names_of_customs() == set()
+    provider_traits_set(host, set())
+    assert Trait.objects.filter(name="HW_CPU_X86_AVX").exists()
+
+
+def test_custom_traits_of_a_host_go_with_its_provider(provider):
+    host = provider()
+    provider_traits_set(host, {"CUSTOM_A", "CUSTOM_B"})
+    provider_delete(host)
+
+    assert names_of_customs() == set()
+
+
+def test_custom_trait_that_a_person_made_stays(provider):
+    host = provider()
+    trait_ensure("CUSTOM_FIRST")
+    provider_traits_set(host, {"CUSTOM_FIRST", "CUSTOM_THEN", "CUSTOM_PUT"})
+    assert not trait_ensure("CUSTOM_THEN")
+    other = provider_ensure(uuid4(), "host-2")
+    provider_traits_set(other.uuid, {"CUSTOM_PUT"}, owner=TraitOwner.OPERATOR)
+    provider_delete(other.uuid)
+    provider_delete(host)
+
+    assert names_of_customs() == {"CUSTOM_FIRST", "CUSTOM_THEN", "CUSTOM_PUT"}
+
+
+def test_many_traits_cost_few_statements_more_than_one(provider):
+    host = provider()
+
+    def statements(many: int) -> int:
+        with CaptureQueriesContext(connection) as seen:
+            provider_traits_set(host, {f"CUSTOM_{many}_{at}" for at in range(many)})
+        return len(seen)
+
+    provider_traits_set(host, {"CUSTOM_OLD"})
+    few = statements(1)
+    assert statements(400) <= few + PARTS
+    assert len(names_of_customs()) == 400

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from computeagent.protocol.bounds import CPUS_MAX
 from computeagent.protocol.topology import HostTopology, NUMACell
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
@@ -26,6 +27,8 @@ def _check(host: HostTopology) -> None:
     seen: dict[int, int] = {}
     if not host.cells:
         raise Invalid(_("numa_topology has no cells."), field=FIELD)
+    if sum(len(cell.cpuset | cell.pcpuset) + sum(map(len, cell.siblings)) for cell in host.cells) > 2 * CPUS_MAX:
+        raise Invalid(_("numa_topology names more than {most} CPUs.", most=CPUS_MAX), field=FIELD)
     if len({cell.id for cell in host.cells}) < len(host):
         raise Invalid(_("numa_topology names a cell twice."), field=FIELD)
     for cell in host.cells:

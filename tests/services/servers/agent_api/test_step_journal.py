@@ -10,6 +10,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from computeagent.protocol.bounds import STEPS_MAX
 from computeagent.protocol.hosts import HostUsage
 from computeagent.protocol.steps import StepEnd
 from computeagent.protocol.work import WorkKind, WorkOrder
@@ -22,6 +23,7 @@ from servers.agent_api import conductor_connect
 from servers.agent_api.connection import row_lease
 from servers.instances.actions.lifecycle import CREATE
 from servers.instances.services.delete import instance_delete
+from servers.instances.services.journal import STEPS_OF_ACTION_MAX
 from servers.instances.services.state import step_task_set
 from servers.models import Instance, InstanceActionEvent, ServerGroup, ServerGroupMember
 from servers.states import TaskState
@@ -191,3 +193,16 @@ def test_deletion_beside_an_agents_write_waits_and_then_fences_it() -> None:
     assert world.instance_of(made.pk).task_state == "deleting"
     with pytest.raises(Fenced):
         conductor_connect().build_done(lease=order.lease, facts=world.RUNNING)
+
+
+def test_steps_without_end_do_not_fill_the_journal(caplog: pytest.LogCaptureFixture) -> None:
+    _, order = _build()
+    for part in range(10):
+        steps = [StepEnd(f"step-{part}-{at}", 1.0, 0.5) for at in range(STEPS_MAX)]
+        conductor_connect().record_steps(lease=order.lease, ended=steps, begins=f"begun-{part}")
+    kept = InstanceActionEvent.objects.count()
+    assert STEPS_OF_ACTION_MAX <= kept <= STEPS_OF_ACTION_MAX + STEPS_MAX
+    assert "more steps of one action than a journal takes" in caplog.text
+    conductor_connect().record_steps(lease=order.lease, ended=SHORT, begins="spawning")
+    assert InstanceActionEvent.objects.count() == kept + len(SHORT) + 1
+    assert Work.objects.get(pk=order.lease.work_id).step == "spawning"

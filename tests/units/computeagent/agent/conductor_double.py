@@ -106,6 +106,7 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
         self.first_boot_said = NO_FIRST_BOOT
         self.first_boot_refusal = ""
         self.seen_orphans: dict[str, float] = {}
+        self.more_orphans = 0
         self.not_removed_because = ""
         self.orphan_grace_s = 0.2
         self.returns: list[GuestReturn] = []
@@ -372,14 +373,14 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
             self.given_back.append(lease.work_id)
 
     def orphan_guests(
-        self, *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = ""
+        self, *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = "", more: int = 0
     ) -> list[str]:
         """See Conductor."""
         with self.changed:
             self._reach()
             now = time.monotonic()
             self.seen_orphans = {one.uuid: self.seen_orphans.get(one.uuid, now) for one in guests}
-            self.not_removed_because = not_removed_because
+            self.not_removed_because, self.more_orphans = not_removed_because, more
             return [] if not_removed_because else [one.uuid for one in guests if self._is_due(one.uuid)]
 
     def release_guest(self, *, host: str, guest_uuid: str) -> bool:

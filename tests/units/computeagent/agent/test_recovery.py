@@ -1,11 +1,13 @@
 """What an agent does about what it finds after a start, and about guests that nobody explains."""
 
 import time
+from uuid import UUID
 
 import pytest
 
 from computeagent.agent.loop import Agent
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.bounds import ORPHANS_MAX
 from computeagent.protocol.guests import GuestReturn
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
@@ -191,6 +193,15 @@ def test_orphan_stays_when_reaping_is_off(world: World) -> None:
     eventually(lambda: len(world.conductor.reports) > reports + 4)
     assert STRANGER in world.driver.running
     assert world.conductor.not_removed_because == "The agent was started with --keep-orphans"
+
+
+def test_of_very_many_orphans_the_first_are_told_and_the_others_counted(world: World) -> None:
+    strangers = [str(UUID(int=at + 1)) for at in range(ORPHANS_MAX + 7)]
+    world.driver.running |= dict.fromkeys(reversed(strangers), PowerState.RUNNING)
+    world.start(reap_orphans=False)
+    eventually(lambda: world.conductor.seen_orphans)
+    assert sorted(world.conductor.seen_orphans) == strangers[:ORPHANS_MAX]
+    assert world.conductor.more_orphans == 7
 
 
 def test_orphan_that_became_an_instance_of_this_host_is_not_removed(world: World) -> None:
