@@ -15,7 +15,7 @@ from computeagent.protocol.guests import GuestCounters, GuestFacts
 from computeagent.protocol.networks import NetworkProblem, NetworksApplied
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, FailureClass, StepEnd
-from computeagent.protocol.wire import SAID_MAX, encode, verbs
+from computeagent.protocol.wire import MAX_PROBLEM, encode, verbs
 from controlplane.kernel.errors import Invalid
 from tests.fixtures.agent_messages import ALL_VERBS, UUID, beyond, leaves, request_with, smallest
 
@@ -91,4 +91,4 @@ def test_refusal_is_short_however_long_the_word() -> None:
     body = encode({"host": "h1", "facts": {UUID: {"power_state": "x" * 100_000}}})
     with pytest.raises(Invalid) as refused:
         verbs()["power_states"].arguments_of(body)
-    assert len(refused.value.message) < 2 * SAID_MAX
+    assert len(refused.value.message) < 2 * MAX_PROBLEM

@@ -104,10 +104,9 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
         self.image_asked: list[int] = []
         self.boot_files_asked: list[str] = []
         self.first_boot_said = NO_FIRST_BOOT
-        self.first_boot_refusal = ""
         self.seen_orphans: dict[str, float] = {}
         self.more_orphans = 0
-        self.not_removed_because = ""
+        self.first_boot_refusal = self.not_removed_because = ""
         self.orphan_grace_s = 0.2
         self.returns: list[GuestReturn] = []
         self.given_back: list[str] = []
