@@ -19,6 +19,7 @@ pytest_plugins = [
     "tests.fixtures.spending",
     "tests.fixtures.processes",
     "tests.fixtures.migrated",
+    "tests.fixtures.live",
     "tests.fixtures.services",
     "tests.fixtures.races",
     "tests.fixtures.hypervisors",
