@@ -25,6 +25,7 @@ pytest_plugins = [
     "tests.fixtures.hypervisors",
     "tests.fixtures.receivers",
     "tests.fixtures.emptying",
+    "tests.fixtures.remembering",
     "tests.fixtures.s3_server",
     "tests.fixtures.agent_wheel",
 ]
