@@ -17,8 +17,9 @@ FAST := not processes and not qemu and not browser and not long
 PROCESSES := (processes or browser) and not qemu and not long
 QEMU := qemu and not long
 LONG := long
-# Architecture tests run with the checks, properties with many examples in `make test-long`.
-FAST_TESTS := --ignore tests/architecture --ignore tests/properties
+# Architecture tests run with the checks, properties with many examples in `make test-long`, which need schemathesis: a
+# second of each process to load.
+FAST_TESTS := --ignore tests/architecture --ignore tests/properties -p no:schemathesis
 # Where PostgreSQL may do otherwise than SQLite: `make test` runs these there too, `make test-long` all other services.
 DIFFERING := tests/services/work tests/services/placement tests/services/scheduling/fleet tests/services/servers/conductor
 SLOWEST := --durations=25

@@ -19,11 +19,13 @@ pytest_plugins = [
     "tests.fixtures.spending",
     "tests.fixtures.processes",
     "tests.fixtures.migrated",
+    "tests.fixtures.live",
     "tests.fixtures.services",
     "tests.fixtures.races",
     "tests.fixtures.hypervisors",
     "tests.fixtures.receivers",
     "tests.fixtures.emptying",
+    "tests.fixtures.remembering",
     "tests.fixtures.s3_server",
     "tests.fixtures.agent_wheel",
 ]

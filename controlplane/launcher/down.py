@@ -14,16 +14,25 @@ from controlplane.kernel.errors import Unavailable
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.hypervisors import image_cache_of, networks_of, private_roots
 from controlplane.launcher.state_lock import StateInUse, StateLock
+from controlplane.work.conf import work_options
 
-UP_ENDS_S = 30.0
+UP_ENDS_S = 22.0
+"""Beyond what its processes have to end in."""
 POLL_S = 0.2
 
 
-def down_run(state_dir: Path, announcer: Announcer, *, grace_s: float, keep_guests: bool) -> None:
-    """End `manage.py up` if it runs, then each hypervisor. What cannot be ended is named, and keeps nothing else from
-    its end. Raises Unavailable then.
+def up_limit_s() -> float:
+    """How long `manage.py up` may take to end, by the settings that it ends its processes by."""
+    return work_options().stop_limit_s + UP_ENDS_S
+
+
+def down_run(
+    state_dir: Path, announcer: Announcer, *, grace_s: float, keep_guests: bool, up_ends_in_s: float | None = None
+) -> None:
+    """End `manage.py up` if it runs, within `up_limit_s` where nothing else is said, then each hypervisor. What cannot
+    be ended is named, and keeps nothing else from its end. Raises Unavailable then, StateInUse where `up` goes on.
     """
-    _up_stop(state_dir, announcer)
+    _up_stop(state_dir, announcer, limit_s=up_limit_s() if up_ends_in_s is None else up_ends_in_s)
     with StateLock(state_dir):
         failed = 0
         for root in private_roots(state_dir):
@@ -54,9 +63,9 @@ def _networks_remove(state_dir: Path, announcer: Announcer) -> None:
         raise Unavailable(f"the networks of the hypervisors could not be removed: {error}") from error
 
 
-def _up_stop(state_dir: Path, announcer: Announcer) -> None:
+def _up_stop(state_dir: Path, announcer: Announcer, *, limit_s: float) -> None:
     """Whoever holds the state directory is asked to end, as by Ctrl-C."""
-    end = time.monotonic() + UP_ENDS_S
+    end = time.monotonic() + limit_s
     asked = ""
     while True:
         try:

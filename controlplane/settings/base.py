@@ -113,7 +113,7 @@ def database(url: str) -> dict[str, Any]:
     if config["ENGINE"].endswith("sqlite3"):
         config["ENGINE"] = "controlplane.infra.sqlite3"
         config["OPTIONS"] = {
-            "timeout": 20,
+            "timeout": installation.sqlite_timeout_s,
             "transaction_mode": "IMMEDIATE",
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
         }

@@ -25,6 +25,12 @@ class InstallationOptions:
     database_url: str = setting(
         "sqlite:///$KILONOVA_STATE/kilonova.sqlite3", _("The database: sqlite:///FILE or postgres://...")
     )
+    sqlite_timeout_s: float = setting(
+        20.0,
+        _("Seconds that a write to SQLite waits for another one's lock before it fails. A slow disk needs more."),
+        min_value=1,
+        max_value=3600,
+    )
     redis_url: str = setting("", _("Redis for wake-ups (redis://...). Empty: wake-ups go through the database."))
     log_format: str = setting(
         "line",

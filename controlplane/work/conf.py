@@ -55,6 +55,14 @@ class WorkOptions:
         _("Not ready (/readyz) while some work of the conductor has waited for longer than this many seconds."),
         min_value=1,
     )
+    ready_reconciler_silence_s: float = setting(
+        30.0,
+        _(
+            "Not ready (/readyz) once nobody has held the reconciler's lease for this many seconds. "
+            "A long round of clean-ups outlasts the lease."
+        ),
+        min_value=1,
+    )
     ready_cache_s: float = setting(1.0, _("Seconds for which a web process answers /readyz with what it has."))
     answer_seconds_a_minute: float = setting(
         20.0,

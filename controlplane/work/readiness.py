@@ -20,9 +20,6 @@ from controlplane.work.metrics import conductor_queue_age_s
 from controlplane.work.models import NamedLease
 from controlplane.work.named_leases import lease_is_held
 
-RECONCILER_SILENT_S = 30.0
-"""How long after its lease the reconciler is still believed to be there: a long round of clean-ups outlasts it."""
-
 REDIS_TIMEOUT_S = 2.0
 
 _migrated: set[str] = set()
@@ -105,7 +102,8 @@ def _conductor_missing() -> str:
 
 
 def _reconciler_missing() -> str:
-    rows = NamedLease.objects.filter(name=RECONCILE_LEASE, until__gt=now_plus(-RECONCILER_SILENT_S))
+    silence_s = work_options().ready_reconciler_silence_s
+    rows = NamedLease.objects.filter(name=RECONCILE_LEASE, until__gt=now_plus(-silence_s))
     return "" if rows.exists() else "no reconciler has been seen lately"
 
 

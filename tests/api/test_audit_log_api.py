@@ -9,6 +9,7 @@ from controlplane.audit_log.models import AuditLogEntry
 from controlplane.identity.models import User
 from scheduling.models import Service
 from servers.models import Instance
+from tests.fixtures.remembering import remembered
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -16,6 +17,7 @@ PATH = "/api/audit-log/"
 
 
 @pytest.fixture
+@remembered
 def people() -> world.People:
     """Mary locks an instance, and the administrator edits a flavor and disables a host."""
     people = world.cloud("h1")

@@ -22,6 +22,7 @@ from servers.agent_api import conductor_connect
 from servers.instances.domain.instance_create import InstanceCreate
 from servers.instances.services.create import instances_create
 from servers.models import Flavor, Image, Instance
+from tests.fixtures.remembering import remembered
 
 PASSWORD = "correct horse battery"
 REPORT = HostReport(
@@ -46,6 +47,7 @@ class People:
     stranger: Caller
 
 
+@remembered
 def people() -> People:
     """Project `demo` with admin, member and reader; project `other` with a member."""
     demo = Project.objects.create(name="demo")
@@ -88,6 +90,7 @@ def host(name: str, **changes: Any) -> Registration:
     return conductor_connect().register(host=name, report=replace(REPORT, hypervisor_hostname=name, **changes))
 
 
+@remembered
 def cloud(*hosts: str, **changes: Any) -> People:
     """People, flavor m1.tiny, image demo, and these hosts (h1 when none is named)."""
     found = people()

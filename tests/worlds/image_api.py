@@ -7,6 +7,7 @@ from typing import Any
 from django.test import Client
 
 from controlplane.identity.services import token_issue
+from tests.fixtures.remembering import remembered
 from tests.worlds.cloud import PASSWORD, People, people
 
 OCTETS = "application/octet-stream"
@@ -66,12 +67,15 @@ class ImagePeople:
 
 def image_people() -> ImagePeople:
     """Each with a fresh token."""
-    who = people()
-    tokens = {
-        name: token_issue(username=getattr(who, name).username, password=PASSWORD).token
-        for name in ("admin", "member", "reader", "stranger")
-    }
+    who, tokens = _people_with_tokens()
     return ImagePeople(who, nobody=ImageApi(), **{name: ImageApi(token) for name, token in tokens.items()})
+
+
+@remembered
+def _people_with_tokens() -> tuple[People, dict[str, str]]:
+    who = people()
+    names = ("admin", "member", "reader", "stranger")
+    return who, {name: token_issue(username=getattr(who, name).username, password=PASSWORD).token for name in names}
 
 
 def message(answer: Any, status: int) -> str:

@@ -8,6 +8,7 @@ from django.test import Client
 
 from controlplane.identity.domain import Caller
 from controlplane.identity.services import token_issue
+from tests.fixtures.remembering import remembered
 from tests.worlds import routing
 from tests.worlds.cloud import PASSWORD, People, people
 
@@ -17,9 +18,9 @@ MOUNT = "/network"
 class NeutronClient:
     """One person, or nobody."""
 
-    def __init__(self, caller: Caller | None = None) -> None:
+    def __init__(self, caller: Caller | None = None, token: str = "") -> None:
         self.client = Client()
-        self.token = "" if caller is None else token_issue(username=caller.username, password=PASSWORD).token
+        self.token = token or ("" if caller is None else _token(caller))
 
     def call(self, method: str, path: str, body: Any = None, status: int | None = None) -> Any:
         """The answer to one request below the mount; with `status` its JSON."""
@@ -54,6 +55,10 @@ class NeutronClient:
         return error["type"], error["message"]
 
 
+def _token(caller: Caller) -> str:
+    return token_issue(username=caller.username, password=PASSWORD).token
+
+
 @dataclass(frozen=True)
 class Neutron:
     """Clients of four people, and ids of what the member's project has."""
@@ -68,11 +73,17 @@ class Neutron:
 
 def neutron() -> Neutron:
     """Network, subnet, port, router with gateway and leg, floating address, group and rule of the member's project."""
+    who, ids, tokens = _of_the_member()
+    return Neutron(who, **{name: NeutronClient(token=token) for name, token in tokens.items()}, ids=ids)
+
+
+@remembered
+def _of_the_member() -> tuple[People, dict[str, str], dict[str, str]]:
     who = people()
     routing.carrying_host("hv1", "physnet1")
     public = routing.outside()
-    clients = {name: NeutronClient(getattr(who, name)) for name in ("admin", "member", "reader", "stranger")}
-    member = clients["member"]
+    tokens = {name: _token(getattr(who, name)) for name in ("admin", "member", "reader", "stranger")}
+    member = NeutronClient(token=tokens["member"])
     network = member.post("networks", {"network": {"name": "lan"}})["network"]
     subnet = member.post(
         "subnets", {"subnet": {"network_id": network["id"], "ip_version": 4, "cidr": "10.1.0.0/24", "name": "lan4"}}
@@ -97,4 +108,4 @@ def neutron() -> Neutron:
         "public_id": str(public.pk),
         "project_id": who.member.project_id.hex,
     }
-    return Neutron(who, **clients, ids=ids)
+    return who, ids, tokens

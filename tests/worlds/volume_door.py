@@ -9,6 +9,7 @@ from django.test import Client
 from controlplane.identity.domain import Caller
 from controlplane.identity.services import token_issue
 from scheduling.fleet.services.hosts import host_register
+from tests.fixtures.remembering import remembered
 from tests.worlds.cloud import PASSWORD, REPORT, People, image, people
 from tests.worlds.volumes import storage_pool
 
@@ -57,6 +58,7 @@ def volume_client(caller: Caller) -> VolumeClient:
     return VolumeClient(token_issue(username=caller.username, password=PASSWORD).token)
 
 
+@remembered
 def volume_cloud() -> People:
     """People who log in, an image, and a shared pool that one host reaches."""
     found = people()

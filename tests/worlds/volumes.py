@@ -24,6 +24,7 @@ from servers.volumes.services.pools import pool_offer
 from servers.volumes.services.snapshots import SnapshotRequest, snapshot_create
 from servers.volumes.services.volumes import volume_create
 from servers.volumes.services.work_ends import volume_work_done, volume_work_failed
+from tests.fixtures.remembering import remembered
 from tests.worlds.cloud import REPORT, People, image
 
 
@@ -123,6 +124,7 @@ def snapshot_made(caller: Caller, volume: Volume) -> VolumeSnapshot:
     return VolumeSnapshot.objects.get(pk=snapshot.pk)
 
 
+@remembered
 def small_cloud(*hosts: str) -> People:
     """An image, these hosts, and people of two projects. Nobody of them logs in, and no agent connects: neither hashing
     passwords nor connections is the business of tests of volumes.

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.test.utils import override_settings
 
@@ -73,6 +74,13 @@ def test_nobody_who_works_is_told_by_two_checks() -> None:
 def test_reconciler_may_be_late_but_not_gone(seconds: float, state: str) -> None:
     NamedLease.objects.filter(name="reconcile").update(until=now_plus(seconds))
     assert states(ready()[1])["reconciler"] == state
+
+
+@pytest.mark.usefixtures("alive")
+def test_how_late_the_reconciler_may_be_is_a_setting() -> None:
+    NamedLease.objects.filter(name="reconcile").update(until=now_plus(-40))
+    with override_settings(KILONOVA={**settings.KILONOVA, "READY_RECONCILER_SILENCE_S": 60.0}):
+        assert states(ready()[1])["reconciler"] == "ok"
 
 
 @pytest.mark.usefixtures("alive")

@@ -18,6 +18,7 @@ from placement.services import (
     provider_ensure,
     provider_traits_set,
 )
+from tests.fixtures.remembering import remembered
 
 PROJECT = UUID(int=7)
 
@@ -33,6 +34,7 @@ class World:
 
 
 @pytest.fixture
+@remembered
 def world(db: None) -> World:
     """See `World`."""
     world = World(uuid4(), uuid4(), uuid4(), uuid4())

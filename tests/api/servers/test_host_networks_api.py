@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from servers.models import HostNetworkState
+from tests.fixtures.remembering import remembered
 from tests.worlds import cloud
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -11,6 +12,7 @@ PROBLEM = {"kind": "router", "id": "r1", "message": "no bridge for <b>public</b>
 
 
 @pytest.fixture
+@remembered
 def who() -> cloud.People:
     who = cloud.cloud("h1", "h2")
     HostNetworkState.objects.create(host="h1", wanted_revision=5, applied_revision=4, problems=[PROBLEM])

@@ -10,6 +10,7 @@ from computeagent.protocol.hosts import HostReport
 from controlplane.identity.models import User
 from scheduling.fleet.services.hosts import host_delete, host_register
 from scheduling.models import HostUsageSample
+from tests.fixtures.remembering import remembered
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,6 +21,7 @@ REPORT = HostReport(
 
 
 @pytest.fixture
+@remembered
 def who() -> world.People:
     people = world.cloud("h1")
     host_register(host="h9", report=REPORT)

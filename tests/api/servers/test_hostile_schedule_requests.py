@@ -8,6 +8,7 @@ import pytest
 
 from scheduling.fleet.services.hosts import host_register
 from scheduling.policies.services.policies import policy_create
+from tests.fixtures.remembering import remembered
 from tests.services.scheduling.fleet.fleet_world import report
 from tests.worlds import cloud as world
 
@@ -17,6 +18,7 @@ DEEP = 100_000
 
 
 @pytest.fixture
+@remembered
 def who() -> world.People:
     found = world.people()
     world.flavor()

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from controlplane.identity.domain import Caller
 from controlplane.identity.models import Project, User
 from servers.models import Instance, Port
+from tests.fixtures.remembering import remembered
 from tests.worlds import cloud as world
 from tests.worlds import networks as nets
 
@@ -24,6 +25,7 @@ def made(who: world.People, name: str, *nics: dict[str, str]) -> Instance:
 
 
 @pytest.fixture
+@remembered
 def who() -> world.People:
     people = nets.cloud_with_networks("h1")
     ours = Project.objects.get(pk=people.member.project_id)

@@ -16,6 +16,7 @@ from servers.instances.selectors.block_devices import instance_disks
 from servers.instances.selectors.instances import instance_get, instance_tags_read
 from servers.instances.selectors.interfaces import instance_interfaces
 from servers.models import Instance, InstanceTag, Port
+from tests.fixtures.remembering import remembered
 from tests.worlds import cloud as world
 from tests.worlds import networks as nets
 
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
+@remembered
 def who() -> world.People:
     """With three instances: one with cards and tags, one without tags, one that has no row yet."""
     people = nets.cloud_with_networks("h1")

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.models import Project
 from servers.models import BuildRequest
+from tests.fixtures.remembering import remembered
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -16,6 +17,7 @@ MANY = 1200
 
 
 @pytest.fixture
+@remembered
 def who() -> world.People:
     who = world.cloud()
     Project.objects.update(quota_instances=-1, quota_cores=-1, quota_ram_mib=-1)

@@ -14,6 +14,7 @@ from scheduling.models import SchedulingDecision
 from scheduling.policies.services.policies import policy_create
 from servers.models import BuildRequest, Instance, RequestSpec, ServerGroup
 from tests.fixtures.queries import undisturbed_queries
+from tests.fixtures.remembering import remembered
 from tests.services.scheduling.fleet.fleet_world import report
 from tests.worlds import cloud as world
 
@@ -26,6 +27,7 @@ QUARTER = {"vcpus": 4, "memory_mib": 256, "root_gib": 1}
 
 
 @pytest.fixture
+@remembered
 def who() -> world.People:
     found = world.people()
     world.flavor()

@@ -5,12 +5,14 @@ import pytest
 from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.errors import Forbidden, InvalidFields
 from servers.models import BuildRequest, RequestSpec
+from tests.fixtures.remembering import remembered
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
+@remembered
 def who() -> world.People:
     """Hosts whose nodes have names of their own."""
     found = world.people()

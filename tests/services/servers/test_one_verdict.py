@@ -10,12 +10,14 @@ from controlplane.identity.models import User
 from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import SchedulingDecision
 from servers.models import Instance, InstanceActionEvent
+from tests.fixtures.remembering import remembered
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
+@remembered
 def failed() -> tuple[world.People, Instance]:
     """Forty vCPUs are asked for; one host has too few left, the other is disabled."""
     who = world.cloud("h1", "h2", vcpus=1)

@@ -9,6 +9,7 @@ from servers.instances.services.create import InstanceCreate, instances_create
 from servers.models import Instance
 from servers.networks.domain.names import PortOwner
 from servers.trials.schedule_trial import TrialWanted, trial_simulate
+from tests.fixtures.remembering import remembered
 from tests.worlds import cloud
 from tests.worlds import networks as world
 
@@ -17,6 +18,7 @@ KINDS = (NetworkBackendKind.BRIDGE,)
 
 
 @pytest.fixture
+@remembered
 def who() -> cloud.People:
     """h1 carries no networks, h2 does, and h3 has a way to physnet1 as well."""
     who = cloud.cloud("h1")

@@ -10,6 +10,7 @@ import socket
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -20,7 +21,7 @@ from controlplane.identity.services import AdminBootstrap
 from controlplane.kernel.errors import Invalid
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.children import agent_command, child_specs
-from controlplane.launcher.down import down_run
+from controlplane.launcher.down import down_run, up_limit_s
 from controlplane.launcher.hypervisors import hypervisors_prepare, machine_share
 from controlplane.launcher.options import HypervisorKind, UpOptions
 from controlplane.launcher.seed import DEMO_IMAGE
@@ -68,6 +69,21 @@ def test_down_waits_for_one_that_has_not_written_its_number_yet(tmp_path: Path) 
         up.close()
         done.result()
     assert "is asked to stop" in out.getvalue()
+
+
+def test_down_waits_for_up_as_long_as_its_processes_may_take_to_end(settings: Any) -> None:
+    """Else it gives up while `up` still does what the setting lets it do."""
+    before = up_limit_s()
+    more = settings.KILONOVA["STOP_LIMIT_S"] + 100.0
+    settings.KILONOVA = {**settings.KILONOVA, "STOP_LIMIT_S": more}
+    assert up_limit_s() == before + 100.0 > more
+
+
+def test_down_tells_who_does_not_end(tmp_path: Path) -> None:
+    with (tmp_path / "up.lock").open("w") as up:
+        fcntl.flock(up, fcntl.LOCK_EX)
+        with pytest.raises(StateInUse, match="already runs on"):
+            down_run(tmp_path, Announcer(Console(file=io.StringIO())), grace_s=0, keep_guests=True, up_ends_in_s=0)
 
 
 def test_used_port_is_refused_with_the_option_to_change() -> None:

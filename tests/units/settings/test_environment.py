@@ -17,6 +17,7 @@ SHOWN = """
 import json
 from controlplane.settings import base
 named = {name: base.KILONOVA[name] for name in ("LEASE_S", "QUOTA_RECHECK", "NOTIFICATION_EVENTS")}
+named["SQLITE_TIMEOUT_S"] = base.DATABASES["default"]["OPTIONS"]["timeout"]
 named["IMAGE_DIR"] = str(base.KILONOVA["IMAGE_DIR"])
 print(json.dumps({**named, "DATABASE_URL": base.DATABASE_URL, "STATE_DIR": str(base.STATE_DIR)}))
 """
@@ -34,6 +35,7 @@ def test_nothing_given_means_the_defaults_and_the_checkout(tmp_path: Path) -> No
         "LEASE_S": 30.0,
         "QUOTA_RECHECK": True,
         "NOTIFICATION_EVENTS": [],
+        "SQLITE_TIMEOUT_S": 20.0,
         "IMAGE_DIR": f"{ROOT}/state/images",
         "DATABASE_URL": f"sqlite:///{ROOT}/state/kilonova.sqlite3",
         "STATE_DIR": f"{ROOT}/state",
@@ -49,10 +51,9 @@ def test_state_directory_moves_what_lies_in_it(tmp_path: Path) -> None:
 
 
 def test_values_are_taken(tmp_path: Path) -> None:
-    shown = json.loads(
-        run(tmp_path, LEASE_S="5", QUOTA_RECHECK="no", NOTIFICATION_EVENTS="a.*, b", IMAGE_DIR="/srv/images").stdout
-    )
-    assert (shown["LEASE_S"], shown["QUOTA_RECHECK"]) == (5.0, False)
+    given = {"LEASE_S": "5", "QUOTA_RECHECK": "no", "NOTIFICATION_EVENTS": "a.*, b", "SQLITE_TIMEOUT_S": "90"}
+    shown = json.loads(run(tmp_path, **given, IMAGE_DIR="/srv/images").stdout)
+    assert (shown["LEASE_S"], shown["QUOTA_RECHECK"], shown["SQLITE_TIMEOUT_S"]) == (5.0, False, 90.0)
     assert (shown["NOTIFICATION_EVENTS"], shown["IMAGE_DIR"]) == (["a.*", "b"], "/srv/images")
 
 

@@ -12,6 +12,7 @@ from servers.instances.services.delete import instance_delete
 from servers.models import InstanceFault, Port
 from servers.networks.domain.names import PortOwner
 from servers.repair.services.audit import audit_findings
+from tests.fixtures.remembering import remembered
 from tests.services.scheduling.topology.topology_world import device
 from tests.worlds import cloud as world
 from tests.worlds import networks as nets
@@ -24,6 +25,7 @@ def card(address: str, physical_network: str) -> Any:
 
 
 @pytest.fixture
+@remembered
 def who() -> world.People:
     """Host h1 is on physnet1, h2 on physnet2; two ports of a network on physnet2 are ready."""
     people = world.people()

@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.models import Project
 from servers.models import Flavor
+from tests.fixtures.remembering import remembered
 from tests.worlds import cloud as world
 from tests.worlds.compute_door import ComputeClient, fault_of
 
@@ -28,6 +29,7 @@ NEW = {"name": "m1.new", "ram": 64, "vcpus": 1, "disk": 1}
 
 
 @pytest.fixture
+@remembered
 def who() -> world.People:
     found = world.people()
     world.flavor("m1.tiny", memory_mib=512, root_gib=1, extra_specs={"hw:cpu_policy": "shared"})
