@@ -8,7 +8,6 @@ from django.test.utils import CaptureQueriesContext
 
 from computeagent.protocol.guests import GuestFacts
 from computeagent.protocol.power import PowerState
-from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import WorkKind
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
@@ -235,7 +234,8 @@ def test_scheduling_again_is_an_update_from_error_to_building() -> None:
     who = world.cloud()
     made = world.create(who.member)[0]
     world.pump()
-    world.fail_build("h1", FailureClass.USER)
+    world.fail_build("h1")
+    world.pump()
     forget()
     instance_schedule_again(instance_id=made.pk, caller=who.member)
     change = data(only("instance.update"))["state_update"]["nova_object.data"]
