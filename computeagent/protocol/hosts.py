@@ -1,6 +1,9 @@
 """What a hypervisor says of itself, and what it is told when it registers. Memory is MiB, disk GiB."""
 
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from msgspec import Meta
 
 from computeagent.protocol.pci import PciDeviceRecord
 from computeagent.protocol.topology import HostTopology
@@ -29,6 +32,22 @@ class ClockSkew:
     error_s: float
 
 
+MACHINES_MAX, MACHINE_NAME_MAX, MACHINE_WORDS_MAX = 256, 64, 64
+_Name = Annotated[str, Meta(max_length=MACHINE_NAME_MAX)]
+_Words = Annotated[tuple[_Name, ...], Meta(max_length=MACHINE_WORDS_MAX)]
+
+
+@dataclass(frozen=True, slots=True)
+class GuestMachines:
+    """Machine types that a host's guests can have and that have the same, by libvirt's names: `disk_buses` of disks and
+    CD drives, `video_models`.
+    """
+
+    names: Annotated[tuple[_Name, ...], Meta(max_length=MACHINES_MAX)]
+    disk_buses: _Words = ()
+    video_models: _Words = ()
+
+
 @dataclass(frozen=True, slots=True)
 class HostReport:
     """What a hypervisor is and has, as its driver sees it.
@@ -40,6 +59,7 @@ class HostReport:
     the host just before. `clock_skew` is None while it was not measured. `safe_mode`: why nothing is destroyed or
     started there now; empty when it is. `networks_lack`: what this host lacks to carry networks that it was meant to
     carry, in a sentence; empty where it lacks nothing. `pools` are those in which its guests may have volumes.
+    `machines`: none where the host does not say which machine types it has.
     """
 
     hypervisor_hostname: str
@@ -70,6 +90,7 @@ class HostReport:
     safe_mode: str = ""
     networks_lack: str = ""
     pools: tuple[PoolReport, ...] = ()
+    machines: Annotated[tuple[GuestMachines, ...], Meta(max_length=32)] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,7 @@ class LibvirtDriver(GuestViews, GuestVolumeVerbs):
             pci_devices=pci,
             dedicated_vcpus=len(self._options.dedicated_cpus(online)),
             vgpus=facts.vgpus,
+            machines=facts.machines,
             disk_gib=disk_gib,
             disk_used_gib=disk_used_gib,
             disk_available_least_gib=disk_left_gib,

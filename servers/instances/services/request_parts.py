@@ -6,6 +6,7 @@ Every function returns what it found and what is wrong, by field, so that a call
 from collections.abc import Mapping
 from typing import Any
 
+from computeagent.protocol.guest_machine import MACHINE
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows, require
 from controlplane.kernel.errors import Forbidden, Invalid
@@ -13,6 +14,7 @@ from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.texts import phrase as _
 from scheduling.domain.request.image_property_names import present_words
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.fleet.selectors.guest_machines import machines_reported
 from scheduling.fleet.selectors.hosts import host_exists, node_exists
 from scheduling.fleet.selectors.zones import zone_exists, zone_list
 from scheduling.topology.domain.pci.asked import PciRequest
@@ -26,6 +28,7 @@ from servers.images.selectors import image_for_instance
 from servers.instances.domain.flavor_image import flavor_image_problems
 from servers.instances.domain.hint_rules import TEXT_HINTS, carried_hints, text_hints
 from servers.instances.domain.instance_rules import ZoneRequest, image_fit_problems
+from servers.instances.domain.machines_reported import Machines, machine_problems
 from servers.instances.domain.not_provided import not_provided
 from servers.instances.selectors.instances import instances_unknown
 from servers.instances.services.legacy_group import legacy_group_hinted
@@ -99,6 +102,7 @@ def image_problems(asked: FlavorSnapshot, image: Image, *, has_local_root: bool 
     contradictions = flavor_image_problems(asked, properties)
     contradictions += not_provided(asked.extra_specs, present_words(properties.properties))
     contradictions += boot_contradictions(properties.properties)
+    contradictions += _given_by_no_host(present_words(properties.properties))
     too_small = image_fit_problems(
         min_ram_mib=image.min_ram_mib,
         min_disk_gib=image.min_disk_gib,
@@ -108,6 +112,16 @@ def image_problems(asked: FlavorSnapshot, image: Image, *, has_local_root: bool 
         flavor_root_gib=asked.root_gib if has_local_root else 0,
     )
     return too_small | problems_found({"image": contradictions})
+
+
+def _given_by_no_host(properties: Mapping[str, str]) -> list[str]:
+    """Looked up only for an image that names a machine."""
+    if not properties.get(MACHINE):
+        return []
+    hosts = [
+        [Machines(**{key: frozenset(of) for key, of in one.items()}) for one in each] for each in machines_reported()
+    ]
+    return list(machine_problems(properties, hosts))
 
 
 def devices_requested(flavor: FlavorSnapshot, image: ImageSnapshot) -> tuple[tuple[PciRequest, ...], Problems]:
