@@ -85,7 +85,7 @@ def build_failed(*, lease: WorkLease, failure: BuildFailure, steps: StepReport) 
         blame = blame_of(failure)
         if blame is AttemptBlame.COUNTED:
             # Locks the host's node, which comes before Placement's rows.
-            build_failure_count(host=instance.host, reason=f"{step}: {message}")
+            build_failure_count(host=instance.host, reason=f"{step}: {message}", instance_uuid=instance.pk)
         claims_free([instance.pk])
         steps.write()
         steps_cut(instance_id=instance.pk, error=message)

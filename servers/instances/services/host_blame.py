@@ -55,5 +55,5 @@ def _count(pk: int) -> bool:
             host_blame=AttemptBlame.COUNTED
         ):
             return False
-        build_failure_count(host=row.host, reason=row.reason)
+        build_failure_count(host=row.host, reason=row.reason.partition("\n")[0], instance_uuid=row.instance_uuid)
     return True
