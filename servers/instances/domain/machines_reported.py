@@ -3,11 +3,11 @@
 A host that reports nothing of machines (its agent is of an earlier release, or it is simulated) may have any.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from computeagent.protocol.guest_disks import disk_bus_of
-from computeagent.protocol.guest_machine import MACHINE
+from computeagent.protocol.guest_machine import MACHINE, is_q35, machine_of
 from controlplane.kernel.texts import phrase as _
 
 SHOWN_MAX = 8
@@ -53,6 +53,25 @@ def machine_problems(properties: Mapping[str, str], hosts: Sequence[Sequence[Mac
                 machine_key=MACHINE,
                 machine=machine,
                 there=_shown(sorted(there)),
+            )
+
+
+def disk_bus_problems(
+    specs: Mapping[str, str], properties: Mapping[str, str], buses: Collection[str], hosts: Sequence[Sequence[Machines]]
+) -> Iterator[str]:
+    """The same of the buses of disks that the request itself names."""
+    machine = machine_of(specs, properties)
+    fitting = [one for reported in hosts for one in reported if machine in one.names]
+    there = frozenset().union(*(one.disk_buses for one in fitting))
+    for bus in sorted(buses):
+        is_refused = bus not in there if there and all(hosts) else bus == "ide" and is_q35(machine)
+        if is_refused:
+            yield _(
+                "disk_bus={bus} goes with no machine of type {machine:.80}, which {key} of the image or what it needs "
+                "asks for.",
+                bus=bus,
+                machine=machine,
+                key=MACHINE,
             )
 
 

@@ -87,6 +87,21 @@ def test_machine_and_devices_that_no_host_has_together_are_refused_with_both_key
     assert not BuildRequest.objects.exists()
 
 
+@pytest.mark.parametrize("machines", [(), (PC, Q35)])
+def test_disk_on_a_bus_that_the_machine_does_not_have_is_refused(machines: tuple[GuestMachines, ...]) -> None:
+    who = world.cloud()
+    world.host("h1", machines=machines)
+    Image.objects.filter(name="demo").update(properties={"hw_machine_type": "q35"})
+    disks = [
+        {"source_type": "image", "destination_type": "local", "uuid": str(Image.objects.get().pk), "boot_index": 0},
+        {"source_type": "blank", "destination_type": "volume", "volume_size": 1, "disk_bus": "ide"},
+    ]
+    wanted = {"name": "vm", "flavor": "m1.tiny", "image": "demo", "block_device_mapping_v2": disks}
+    answer = world.client_of(who.member).post("/api/instances/", wanted, format="json")
+    said = answer.content.decode()
+    assert (answer.status_code, "disk_bus=ide goes with no machine of type q35" in said) == (400, True), said
+
+
 def test_machine_that_only_one_host_has_is_built_there() -> None:
     who = world.cloud("h1", "h2", "h3")
     for name, machines in (("h1", (PC,)), ("h2", (PC, Q35)), ("h3", (PC,))):
