@@ -35,6 +35,7 @@ from servers.instances.services.build_outcome import build_overdue
 from servers.instances.services.delete import delete_overdue
 from servers.instances.services.device_turns import SOME_WAIT, device_turns_round
 from servers.instances.services.guest_counters import guest_counters_prune
+from servers.instances.services.host_blame import blame_round
 from servers.instances.services.prune import deleted_images_prune, deleted_instances_prune
 from servers.instances.services.reclaim import soft_deleted_reclaim
 from servers.instances.services.rescue_timeout import rescues_end
@@ -84,6 +85,7 @@ def _periodic_tasks_register() -> None:
     periodic_task_register("routers without a host", every_s=10.0, run=routers_round)
     periodic_task_register("failed builds", every_s=60.0, run=build_failures_round)
     periodic_task_register("builds of hosts that begin none", every_s=10.0, run=stranded_builds_leave)
+    periodic_task_register("attempts to be counted", every_s=60.0, run=blame_round)
     periodic_task_register("drift of guests", every_s=30.0, run=guest_drift_round)
     periodic_task_register("drift of allocations", every_s=120.0, run=placement_drift_round)
     _records_register()

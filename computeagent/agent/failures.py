@@ -3,7 +3,7 @@
 import traceback
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.steps import BuildFailure, FailureClass
+from computeagent.protocol.steps import BuildFailure, FailureClass, HostBlame
 from controlplane.kernel.errors import KilonovaError
 
 DETAILS_MAX_CHARS = 4000
@@ -75,8 +75,13 @@ class CleanupFailed(KilonovaError):
 
 def failure_of(step: str, error: DriverError | KilonovaError) -> BuildFailure:
     """What to report of `error`. A traceback goes into `details`, which only administrators see."""
-    failure_class = getattr(error, "failure_class", FailureClass.HOST)
-    details = "" if isinstance(error, Refused) else "".join(traceback.format_exception(error))
+    trace = "" if isinstance(error, Refused) else "".join(traceback.format_exception(error))
+    said = getattr(error, "details", "")[: DETAILS_MAX_CHARS // 2]
+    room = DETAILS_MAX_CHARS - len(said) - 1
     return BuildFailure(
-        failure_class=failure_class, step=step, message=error.message, details=details[-DETAILS_MAX_CHARS:]
+        failure_class=getattr(error, "failure_class", FailureClass.HOST),
+        step=step,
+        message=error.message,
+        details=f"{said}\n{trace[-room:]}" if said else trace[-DETAILS_MAX_CHARS:],
+        blame=getattr(error, "blame", HostBlame.IF_BUILT_ELSEWHERE),
     )

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TypeVar
 
 from computeagent.agent.context import AgentContext
-from computeagent.agent.held_leases import HeldLease
+from computeagent.agent.held_leases import HeldLease, HeldWork
+from computeagent.agent.retry import Retry
 from computeagent.drivers.base import DriverError, ImageSource
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.steps import FailureClass
-from controlplane.kernel.errors import NotFound, Unavailable
+from controlplane.kernel.errors import Fenced, KilonovaError, Unavailable
 
-IMAGE_TRIES = 5
+Answer = TypeVar("Answer")
+RESUME_TRIES = 5
+"""Within one reading, which holds the lock of the cache; then it is begun anew, as often as the work has time for."""
 
 
 def images_fetch(context: AgentContext, held: HeldLease) -> None:
@@ -21,12 +25,12 @@ def images_fetch(context: AgentContext, held: HeldLease) -> None:
     for file in () if boots is None else (boots.kernel, boots.ramdisk):
         if file is not None:
             prepare = partial(driver.prepare_boot_file, file, _source(context, held, file.image_id))
-            _fetch(context, file.image_id, prepare)
+            bytes_had(context.retry, held, prepare)
 
 
 def image_fetch(context: AgentContext, held: HeldLease, guest: GuestSpec) -> None:
     """Have the image of this guest's disk: the one that the control plane gives for this work. Raises as above."""
-    _fetch(context, guest.image_id, lambda: context.driver.prepare_image(guest, _source(context, held)))
+    bytes_had(context.retry, held, lambda: context.driver.prepare_image(guest, _source(context, held)))
 
 
 def _source(context: AgentContext, held: HeldLease, image_id: str = "") -> ImageSource:
@@ -45,7 +49,7 @@ def _source(context: AgentContext, held: HeldLease, image_id: str = "") -> Image
 
         while True:
             # The first time it is asked again with the cache unlocked.
-            pieces = context.retry.call(ask, tries=IMAGE_TRIES) if offset else ask()
+            pieces = context.retry.call(ask, tries=RESUME_TRIES) if offset else ask()
             try:
                 for chunk in pieces:
                     held.check()
@@ -60,10 +64,21 @@ def _source(context: AgentContext, held: HeldLease, image_id: str = "") -> Image
     return chunks
 
 
-def _fetch(context: AgentContext, image_id: str, prepare: Callable[[], None]) -> None:
+def bytes_had(retry: Retry, held: HeldWork, read: Callable[[], Answer]) -> Answer:
+    """What `read` gives, which asks the control plane for what a guest or volume is made of. While that or its image
+    store is away, it is asked again until the work's time is over: no host is at fault for what it cannot be sent.
+
+    Raises DriverError (USER) where the control plane is there and does not give it; Fenced; Unavailable where the
+    agent ends.
+    """
+
+    def once() -> Answer:
+        held.check()
+        return read()
+
     try:
-        context.retry.call(prepare, tries=IMAGE_TRIES)
-    except Unavailable as error:
-        raise DriverError(f"image {image_id} could not be read: {error.message}") from error
-    except NotFound as error:
+        return retry.call(once)
+    except (Fenced, Unavailable):
+        raise
+    except KilonovaError as error:
         raise DriverError(error.message, failure_class=FailureClass.USER) from error

@@ -11,6 +11,7 @@ from computeagent.agent.failures import ImageRefused
 from computeagent.agent.held_leases import HeldVolume
 from computeagent.agent.image_upload import file_facts, image_send
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.volume_work import BackupBytes
 from computeagent.protocol.volumes import VolumeFacts
 from computeagent.volumes.backup_stream import StreamFile, backup_parts, backup_stream
@@ -80,7 +81,8 @@ def _chunks(context: AgentContext, held: HeldVolume, backup: BackupBytes) -> Ite
                 yield chunk
         except Unavailable as error:
             if offset == asked_from:
-                raise DriverError(f"backup {backup.id} could not be read: {error.message}") from error
+                message = f"backup {backup.id} could not be read: {error.message}"
+                raise DriverError(message, failure_class=FailureClass.NETWORK) from error
             asked_from = offset
         except NotFound as error:
             raise DriverError(f"backup {backup.id} is not there: {error.message}") from error

@@ -1,7 +1,6 @@
 """The image that a volume is made of, as a file of this host."""
 
 import hashlib
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -9,15 +8,12 @@ from pathlib import Path
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.held_leases import HeldWork
+from computeagent.agent.images import bytes_had
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.images import WantedImage
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.volumes import VolumeSource
 from computeagent.volumes.base import ImageFile
-from controlplane.kernel.errors import NotFound, Unavailable
-
-log = logging.getLogger(__name__)
-TRIES = 5
 
 
 @contextmanager
@@ -40,19 +36,15 @@ def _image_file(context: AgentContext, held: HeldWork, source: VolumeSource, own
             held.check()
             yield chunk
 
-    try:
-        found = context.retry.call(lambda: context.driver.cache_image(image, chunks), tries=TRIES)
-        if found is None:
-            context.retry.call(lambda: _fetch(own, chunks(), source), tries=TRIES)
-    except Unavailable as error:
-        raise DriverError(f"image {source.id} could not be read: {error.message}") from error
-    except NotFound as error:
-        raise DriverError(error.message, failure_class=FailureClass.USER) from error
-    return found or own
+    def read() -> Path:
+        found = context.driver.cache_image(image, chunks)
+        return found or _fetch(own, chunks(), source)
+
+    return bytes_had(context.retry, held, read)
 
 
-def _fetch(own: Path, chunks: Iterator[bytes], source: VolumeSource) -> None:
-    """Write it, and compare. Raises DriverError."""
+def _fetch(own: Path, chunks: Iterator[bytes], source: VolumeSource) -> Path:
+    """Write it, and compare. Raises DriverError: NETWORK where what arrives is not what the checksum says."""
     digest = hashlib.sha256()
     try:
         own.parent.mkdir(parents=True, exist_ok=True)
@@ -63,4 +55,5 @@ def _fetch(own: Path, chunks: Iterator[bytes], source: VolumeSource) -> None:
     except OSError as error:
         raise DriverError(f"image {source.id} cannot be written: {error}") from error
     if digest.hexdigest() != source.checksum.removeprefix("sha256:").lower():
-        raise DriverError(f"image {source.id} does not match its checksum")
+        raise DriverError(f"image {source.id} does not match its checksum", failure_class=FailureClass.NETWORK)
+    return own

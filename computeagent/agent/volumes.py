@@ -118,7 +118,8 @@ class HostVolumes:
         except Unavailable:
             raise
         except KilonovaError as error:
-            raise DriverError(f"the key of volume {volume_id} cannot be had: {error.message}") from error
+            message = f"the key of volume {volume_id} cannot be had: {error.message}"
+            raise DriverError(message, failure_class=FailureClass.NETWORK) from error
         return key.encode()
 
     def _connect(self, volume: VolumeSpec, guest_uuid: str) -> DiskSource:

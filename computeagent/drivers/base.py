@@ -1,7 +1,7 @@
 """The Protocol of a hypervisor driver: idempotent verbs, named by instance uuid.
 
 'Already so' is success everywhere: spawning a guest that runs, destroying one that is gone. A driver raises
-`DriverError` with a failure class; anything else it raises counts as the host's fault.
+`DriverError` with a failure class; anything else it raises is the host's fault if the guest is then built elsewhere.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from computeagent.protocol.guest_config import BootFile
 from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestSpec, PortSpec
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.images import CachedImage, WantedImage
-from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.steps import FailureClass, HostBlame
 from computeagent.protocol.volumes import GuestVolume, VolumeFacts
 
 ImageSource = Callable[[], Iterator[bytes]]
@@ -30,12 +30,23 @@ def always() -> None:
 
 
 class DriverError(Exception):
-    """A verb failed. `failure_class` says whose fault it is."""
+    """A verb failed. `failure_class` says whose fault it is, `blame` when that counts against the host; `details` are
+    for administrators alone.
+    """
 
-    def __init__(self, message: str, *, failure_class: FailureClass = FailureClass.HOST) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        failure_class: FailureClass = FailureClass.HOST,
+        blame: HostBlame = HostBlame.IF_BUILT_ELSEWHERE,
+        details: str = "",
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.failure_class = failure_class
+        self.blame = blame
+        self.details = details
 
 
 class ForeignGuest(DriverError):

@@ -51,6 +51,22 @@ class ClockSkew:
     error_s: Skew
 
 
+MACHINES_MAX, MACHINE_NAME_MAX, MACHINE_WORDS_MAX = 256, 64, 64
+_Name = Annotated[str, Meta(max_length=MACHINE_NAME_MAX)]
+_Words = Annotated[tuple[_Name, ...], Meta(max_length=MACHINE_WORDS_MAX)]
+
+
+@dataclass(frozen=True, slots=True)
+class GuestMachines:
+    """Machine types that a host's guests can have and that have the same, by libvirt's names: `disk_buses` of disks and
+    CD drives, `video_models`.
+    """
+
+    names: Annotated[tuple[_Name, ...], Meta(max_length=MACHINES_MAX)]
+    disk_buses: _Words = ()
+    video_models: _Words = ()
+
+
 @dataclass(frozen=True, slots=True)
 class HostReport:
     """What a hypervisor is and has, as its driver sees it.
@@ -62,6 +78,7 @@ class HostReport:
     the host just before. `clock_skew` is None while it was not measured. `safe_mode`: why nothing is destroyed or
     started there now; empty when it is. `networks_lack`: what this host lacks to carry networks that it was meant to
     carry, in a sentence; empty where it lacks nothing. `pools` are those in which its guests may have volumes.
+    `machines`: none where the host does not say which machine types it has.
     """
 
     hypervisor_hostname: HypervisorName
@@ -92,6 +109,7 @@ class HostReport:
     safe_mode: Sentence = ""
     networks_lack: Sentence = ""
     pools: Annotated[tuple[PoolReport, ...], Meta(max_length=POOLS_MAX)] = ()
+    machines: Annotated[tuple[GuestMachines, ...], Meta(max_length=32)] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class StepEnd:
 
 
 class FailureClass(StrEnum):
-    """Whose fault a failed build is: only HOST counts against the host; USER is not tried elsewhere."""
+    """Whose fault a failed build is: only HOST may count against the host; USER is not tried elsewhere."""
 
     HOST = "host"
     USER = "user"
@@ -27,11 +27,24 @@ class FailureClass(StrEnum):
     POLICY = "policy"
 
 
+class HostBlame(StrEnum):
+    """When a failure of class HOST counts against its host. AT_ONCE: what failed is the host's own, whatever was asked
+    for (its disk is full). NEVER: it lacks what was, which is no fault. All else could be the request's as well.
+    """
+
+    AT_ONCE = "at_once"
+    IF_BUILT_ELSEWHERE = "if_built_elsewhere"
+    NEVER = "never"
+
+
 @dataclass(frozen=True, slots=True)
 class BuildFailure:
-    """Why a build ended without a guest. Sent only after the host holds nothing of it any more."""
+    """Why a build ended without a guest. Sent only after the host holds nothing of it any more. Of another class than
+    HOST, `blame` means nothing.
+    """
 
     failure_class: FailureClass
     step: StepName
     message: Sentence
     details: Details = ""
+    blame: HostBlame = HostBlame.IF_BUILT_ELSEWHERE

@@ -3,6 +3,8 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.json_field import JsonField
+
 
 class BuildFailures(models.Model):
     """Cell scope. One row for a host that failed a build; how many count stands in `ComputeNode.failed_builds`.
@@ -19,6 +21,9 @@ class BuildFailures(models.Model):
     last_reason = models.TextField(blank=True, help_text=_("Step and message of the last one."))
     decayed_at = models.DateTimeField(help_text=_("From when the next half-life counts."))
     disabled_at = models.DateTimeField(null=True, blank=True)
+    recent = JsonField(
+        default=list, blank=True, help_text=_("The last ones, oldest first: instance, time and reason of each.")
+    )
 
     class Meta:
         ordering = ["host"]

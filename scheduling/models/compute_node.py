@@ -44,6 +44,9 @@ class ComputeNode(UuidKeyed, Timestamped):
         default=list, blank=True, help_text=_("Triples of architecture, hypervisor type and vm mode.")
     )
     traits = JsonField(default=list, blank=True, help_text=_("Traits the driver reported, to tell them from others."))
+    machines = JsonField(
+        default=list, blank=True, help_text=_("Machine types of guests by what they have; empty: it does not say.")
+    )
     stats = JsonField(default=dict, blank=True)
     metrics = JsonField(default=dict, blank=True, help_text=_("Numbers by name, as of metrics_at."))
     metrics_at = models.DateTimeField(null=True, blank=True, help_text=_("By the database's clock."))

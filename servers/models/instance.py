@@ -121,6 +121,9 @@ class Instance(UuidKeyed, Timestamped):
     alternates = JsonField(default=list, blank=True, help_text=_("Hosts still to be tried, in order."))
     hosts_tried = JsonField(default=list, blank=True)
     attempts = models.PositiveIntegerField(default=0, help_text=_("Hosts tried so far, the first included."))
+    failure_class = models.CharField(
+        max_length=12, blank=True, help_text=_("Whose fault it was that it was not built; empty for one that was.")
+    )
 
     launched_at = models.DateTimeField(null=True, blank=True, help_text=_("When it first became active."))
     terminated_at = models.DateTimeField(null=True, blank=True)

@@ -47,6 +47,7 @@ from servers.instances.services.nics import (
     port_resources,
 )
 from servers.instances.services.request_parts import (
+    bus_problems,
     devices_requested,
     fit_problems,
     flavor_named,
@@ -199,12 +200,15 @@ def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
     asked = FlavorSnapshot(**flavor_snapshot(flavor)) if isinstance(flavor, Flavor) else flavor
     if isinstance(flavor, Flavor) and isinstance(image, Image):
         unfit = fit_problems(flavor, image, has_local_root=not disks.is_bfv)
+    no_bus: Problems = {}
     if asked is not None and image is not None:
-        devices, no_devices = devices_requested(asked, ImageSnapshot(properties=image.properties))
+        properties = ImageSnapshot(properties=image.properties)
+        devices, no_devices = devices_requested(asked, properties)
+        no_bus = bus_problems(asked, properties, {one.disk_bus for one in disks.devices or ()})
     nics = _nics(caller, wanted)
     problems = problems_together(
         problems_found({"availability_zone": zone_reasons}),
-        *(no_zone, no_flavor, no_image, unfit_disks, no_group, unfit_hints, unfit, no_devices, nics.problems),
+        *(no_zone, no_flavor, no_image, unfit_disks, no_group, unfit_hints, unfit, no_bus, no_devices, nics.problems),
     )
     if problems or asked is None or image is None:
         raise InvalidFields(problems)

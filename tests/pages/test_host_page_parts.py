@@ -1,6 +1,7 @@
 """What a host's page says of its room, cells, devices, switches, work and drift; the same under /api/."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -13,9 +14,10 @@ from controlplane.identity.domain import Caller
 from controlplane.identity.models import User
 from scheduling.fleet.domain.host_switches import SwitchKind
 from scheduling.fleet.selectors.host_switches import host_switches
+from scheduling.fleet.services.build_failures import build_failures_round
 from scheduling.fleet.services.service_states import service_disable, service_enable
 from scheduling.models import ComputeNode, PciDevice
-from tests.worlds.cloud import People, active, client_of, create, flavor, host, pump
+from tests.worlds.cloud import People, active, client_of, create, fail_build, flavor, host, pump
 
 AsPerson = Callable[[Caller], Client]
 HTMX = {"HX-Request": "true"}
@@ -197,3 +199,21 @@ def test_the_django_admin_leads_to_the_page_of_the_host(model: str, people: Peop
     )
 
     assert 'href="/hosts/h1/"' in text
+
+
+def test_page_lists_the_builds_that_disabled_the_host(people: People, as_person: AsPerson, settings: Any) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "BUILD_FAILURES_DISABLE": 2, "MAX_ATTEMPTS": 1}
+    assert 'id="failed-builds"' not in as_person(people.admin).get("/hosts/h1/").content.decode()
+    made = [create(people.admin, name, availability_zone="nova:h1")[0] for name in ("first", "second")]
+    pump()
+    for number in (1, 2):
+        fail_build("h1", message=f"no disk {number}")
+        build_failures_round()
+        said = as_person(people.admin).get("/hosts/h1/").content.decode()
+        assert ("These disabled the host" in said) is (number == 2)
+        assert ("These count against the host until a build on it works." in said) is (number == 1)
+    shown = said[said.index('id="failed-builds"') :]
+    assert [f"/instances/{one.pk}/" in shown for one in made] == [True, True]
+    assert shown.index("no disk 2") < shown.index("no disk 1")
+    service_enable(host="h1")
+    assert 'id="failed-builds"' not in as_person(people.admin).get("/hosts/h1/").content.decode()

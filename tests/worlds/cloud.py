@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 from computeagent.protocol.guests import GuestFacts
 from computeagent.protocol.hosts import HostReport, Registration
 from computeagent.protocol.power import PowerState
-from computeagent.protocol.steps import BuildFailure, FailureClass
+from computeagent.protocol.steps import BuildFailure, FailureClass, HostBlame
 from computeagent.protocol.work import WorkKind, WorkOrder
 from controlplane.identity.domain import Caller, Role
 from controlplane.identity.models import Project, RoleAssignment, User
@@ -155,10 +155,15 @@ def finish_builds() -> int:
     return built
 
 
-def fail_build(host_name: str, failure_class: FailureClass = FailureClass.HOST, message: str = "no disk") -> None:
+def fail_build(
+    host_name: str,
+    failure_class: FailureClass = FailureClass.HOST,
+    message: str = "no disk",
+    blame: HostBlame = HostBlame.AT_ONCE,
+) -> None:
     """The agent of a host gives its build back, cleaned up."""
     taken = order(host_name, WorkKind.BUILD)
-    failure = BuildFailure(failure_class=failure_class, step="spawning", message=message)
+    failure = BuildFailure(failure_class=failure_class, step="spawning", message=message, blame=blame)
     conductor_connect().build_failed(lease=taken.lease, failure=failure)
 
 

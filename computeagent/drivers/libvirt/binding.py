@@ -41,11 +41,19 @@ def require_libvirt() -> None:
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Turn a libvirt error inside into a DriverError of class HOST that says what was being done."""
+    """Turn a libvirt error inside into a DriverError of class HOST that says what was being done. What defines or
+    starts a guest goes by `refusals` before.
+    """
     try:
         yield
     except LibvirtError as error:
         raise DriverError(f"{doing}: {error_text(error)}") from error
+
+
+def error_code(error: Exception) -> int | None:
+    """libvirt's number of what went wrong (VIR_ERR_...)."""
+    get_code: Callable[[], int | None] | None = getattr(error, "get_error_code", None)
+    return get_code() if get_code else None
 
 
 def error_text(error: Exception) -> str:
@@ -56,44 +64,39 @@ def error_text(error: Exception) -> str:
 
 def is_no_domain(error: Exception) -> bool:
     """Whether libvirt says that there is no such domain."""
-    return bool(_code(error) == libvirt.VIR_ERR_NO_DOMAIN)
+    return bool(error_code(error) == libvirt.VIR_ERR_NO_DOMAIN)
 
 
 def is_no_metadata(error: Exception) -> bool:
     """Whether libvirt says that the domain has no metadata of the kind that was asked for."""
-    return bool(_code(error) == libvirt.VIR_ERR_NO_DOMAIN_METADATA)
+    return bool(error_code(error) == libvirt.VIR_ERR_NO_DOMAIN_METADATA)
 
 
 def is_not_running(error: Exception) -> bool:
     """Whether libvirt refused because the domain is not (or no longer) in a state for the verb."""
-    return bool(_code(error) == libvirt.VIR_ERR_OPERATION_INVALID)
+    return bool(error_code(error) == libvirt.VIR_ERR_OPERATION_INVALID)
 
 
 def is_no_node_device(error: Exception) -> bool:
     """Whether libvirt says that there is no such device of the machine."""
-    return bool(_code(error) == libvirt.VIR_ERR_NO_NODE_DEVICE)
+    return bool(error_code(error) == libvirt.VIR_ERR_NO_NODE_DEVICE)
 
 
 def is_unsupported(error: Exception) -> bool:
     """Whether this kind of hypervisor cannot do what was asked."""
-    return bool(_code(error) == libvirt.VIR_ERR_NO_SUPPORT)
+    return bool(error_code(error) == libvirt.VIR_ERR_NO_SUPPORT)
 
 
 def is_of_guest_agent(error: Exception) -> bool:
     """Whether it is the agent inside the guest that is not there, does not answer, or refused: libvirt calls what the
     agent refuses an internal error.
     """
-    return _code(error) in (
+    return error_code(error) in (
         libvirt.VIR_ERR_INTERNAL_ERROR,
         libvirt.VIR_ERR_AGENT_UNRESPONSIVE,
         libvirt.VIR_ERR_AGENT_UNSYNCED,
         libvirt.VIR_ERR_ARGUMENT_UNSUPPORTED,
     )
-
-
-def _code(error: Exception) -> int | None:
-    get_code: Callable[[], int | None] | None = getattr(error, "get_error_code", None)
-    return get_code() if get_code else None
 
 
 @functools.cache

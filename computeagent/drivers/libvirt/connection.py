@@ -15,6 +15,7 @@ from computeagent.drivers.libvirt.binding import (
     require_libvirt,
 )
 from computeagent.drivers.libvirt.state_reasons import GuestHistories
+from computeagent.protocol.steps import HostBlame
 
 KEEPALIVE_INTERVAL_S = 5
 KEEPALIVE_COUNT = 3
@@ -137,7 +138,8 @@ class Connection:
         try:
             handle = libvirt.open(self._uri)
         except LibvirtError as error:
-            raise DriverError(f"cannot connect to {self._uri}: {error_text(error)}") from error
+            message = f"cannot connect to {self._uri}: {error_text(error)}"
+            raise DriverError(message, blame=HostBlame.AT_ONCE) from error
         try:
             handle.setKeepAlive(KEEPALIVE_INTERVAL_S, KEEPALIVE_COUNT)
         except LibvirtError:

@@ -31,6 +31,7 @@ from computeagent.drivers.libvirt.host_profile import HostProfile, SizeOverrides
 from computeagent.drivers.libvirt.host_sizes import disk_sizes, overridden, shared_vcpus
 from computeagent.drivers.libvirt.interface_plug import interface_attach, interface_detach
 from computeagent.drivers.libvirt.real_host import RealHost
+from computeagent.drivers.libvirt.refusals import guest_refusals
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
 from computeagent.drivers.libvirt.volume_secrets import secrets_defined, secrets_forget
 from computeagent.drivers.libvirt.volume_verbs import GuestVolumeVerbs
@@ -139,6 +140,7 @@ class LibvirtDriver(GuestViews, GuestVolumeVerbs):
             pci_devices=pci,
             dedicated_vcpus=len(self._options.dedicated_cpus(online)),
             vgpus=facts.vgpus,
+            machines=facts.machines,
             disk_gib=disk_gib,
             disk_used_gib=disk_used_gib,
             disk_available_least_gib=disk_left_gib,
@@ -209,7 +211,7 @@ class LibvirtDriver(GuestViews, GuestVolumeVerbs):
     def define(self, guest: GuestSpec) -> GuestFacts:
         """Define, and do not start."""
         conn = self._connection.handle()
-        with translated(f"defining {guest.uuid}"):
+        with translated(f"defining {guest.uuid}"), guest_refusals(guest, f"defining {guest.uuid}"):
             return self._facts(conn, self._defined(conn, guest))
 
     def rescue(self, guest: GuestSpec) -> GuestFacts:
@@ -318,10 +320,11 @@ class LibvirtDriver(GuestViews, GuestVolumeVerbs):
         with translated(doing):
             domain = domain_lookup(conn, guest.uuid)
             if domain is None or not is_running(domain):
-                domain = self._defined(conn, guest)
-                reach("computeagent.drivers.libvirt.driver:defined")
-                with secrets_defined(conn, guest.volumes):
-                    domain_start(domain)
+                with guest_refusals(guest, doing):
+                    domain = self._defined(conn, guest)
+                    reach("computeagent.drivers.libvirt.driver:defined")
+                    with secrets_defined(conn, guest.volumes):
+                        domain_start(domain)
                 reach("computeagent.drivers.libvirt.driver:started")
                 self._profile.started(guest.uuid)
             return self._facts(conn, domain)

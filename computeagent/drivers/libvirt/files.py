@@ -1,5 +1,6 @@
 """Errors of the host's files, files that survive a power cut, and locks between processes."""
 
+import errno
 import fcntl
 import os
 import time
@@ -9,19 +10,28 @@ from pathlib import Path
 from typing import BinaryIO
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.steps import FailureClass, HostBlame
 
 LOCK_TIMEOUT_S = 900.0
 _LOCK_POLL_S = 0.05
+_OF_THE_HOST = frozenset(
+    {
+        errno.EACCES, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EPERM,
+        errno.EROFS, errno.ESTALE,
+    }
+)  # fmt: skip
 
 
 @contextmanager
 def host_errors(doing: str) -> Iterator[None]:
-    """Turn an OSError inside (a full disk, a missing right) into a DriverError of class HOST."""
+    """Turn an OSError inside into a DriverError of class HOST: a full disk or a missing right is the host's own fault,
+    for anything else (a name that is too long) the request may be to blame.
+    """
     try:
         yield
     except OSError as error:
-        raise DriverError(f"{doing}: {error}") from error
+        blame = HostBlame.AT_ONCE if error.errno in _OF_THE_HOST else HostBlame.IF_BUILT_ELSEWHERE
+        raise DriverError(f"{doing}: {error}", blame=blame) from error
 
 
 def directory_sync(directory: Path) -> None:

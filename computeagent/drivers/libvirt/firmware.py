@@ -14,6 +14,7 @@ from typing import Any
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.files import host_errors
+from computeagent.protocol.steps import HostBlame
 
 DIRECTORIES = (Path("/usr/share/qemu/firmware"), Path("/etc/qemu/firmware"))
 VARIABLES = "nvram.fd"
@@ -70,7 +71,8 @@ def firmware_choose(
     fitting = [one for one in found if one.arch == arch and one.is_secure == is_secure and _has_machine(one, machine)]
     if not fitting:
         kind = "UEFI with secure boot" if is_secure else "UEFI"
-        raise DriverError(f"this host has no firmware of {kind} for a machine of type {machine}")
+        message = f"this host has no firmware of {kind} for a machine of type {machine}"
+        raise DriverError(message, blame=HostBlame.NEVER)
     with host_errors("reading the firmware's variables"):
         size = variables.stat().st_size if variables is not None and variables.exists() else 0
         chosen = next((one for one in fitting if not size or size == one.variables.stat().st_size), None)

@@ -23,6 +23,7 @@ from computeagent.drivers.libvirt.firmware import GuestFirmware, firmware_choose
 from computeagent.drivers.libvirt.freezing import FROZEN, frozen_thaw
 from computeagent.drivers.libvirt.guest_definition import HostParts, guest_definition
 from computeagent.drivers.libvirt.guest_hardware import machine_type
+from computeagent.drivers.libvirt.guest_machines import MachinesKnown
 from computeagent.drivers.libvirt.guest_options import GuestOptions, guest_options
 from computeagent.drivers.libvirt.guest_xml import (
     GuestDefinition,
@@ -75,6 +76,7 @@ class RealHost:
         self._embedded: EmbeddedRoot | None = None
         self._daemon: PrivateDaemon | None = None
         self._virt_type = "qemu"
+        self._machines = MachinesKnown()
         self._mediated = KernelMediatedDevices(options.mdev_types)
         self._drive_format = options.config_drive_format
         self._guest_directories = options.guest_directories
@@ -167,6 +169,7 @@ class RealHost:
             ),
             cells=capabilities.cells,
             vgpus=self._mediated.total(),
+            machines=self._machines.of(conn, arch=capabilities.arch, virt_type=self._virt_type),
         )
 
     def machine_cells(self, conn: Any) -> MachineCells:

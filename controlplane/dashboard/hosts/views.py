@@ -22,6 +22,7 @@ from controlplane.work.work import compute_queue, open_work_by_kind
 from scheduling.decisions.selectors.host_record import host_record
 from scheduling.fleet.domain.usage_history import SPANS
 from scheduling.fleet.selectors.aggregates import aggregates_of_host
+from scheduling.fleet.selectors.build_failures import host_build_failures
 from scheduling.fleet.selectors.host_switches import host_switches
 from scheduling.fleet.selectors.host_usage import host_history, reality_of_host
 from scheduling.fleet.selectors.hosts import host_get
@@ -86,6 +87,7 @@ def host_detail(request: HttpRequest, caller: Caller, host: str) -> HttpResponse
         "host_aggregates": aggregates_of_host(host=shown.host),
         "topology": topology_card(host_topology(host=shown)),
         "switches": host_switches(host=shown.host),
+        "build_failures": host_build_failures(host=shown.host),
         "open_work": sum(open_work_by_kind(queue=compute_queue(shown.host)).values()),
         "drift": drift_rows(host=shown.host).count(),
     }

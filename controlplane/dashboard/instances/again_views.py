@@ -99,7 +99,8 @@ def instance_again_view(request: HttpRequest, caller: Caller, instance_id: uuid.
         zones=[zone.name for zone in zone_list()],
         hints=() if before is None else before.hints,
     )
-    question = Question(SCHEDULE_AGAIN, AGAIN_TEXTS, form, refusal=schedule_again_refusal(instance, caller))
+    refusal = schedule_again_refusal(instance, caller, flavor=request.POST.get("flavor", ""))
+    question = Question(SCHEDULE_AGAIN, AGAIN_TEXTS, form, refusal=refusal)
 
     def act() -> None:
         changes = form.changes

@@ -6,6 +6,7 @@ the choice altogether, says why in the service's reason, and is taken back when 
 
 import logging
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import F, Max
@@ -16,13 +17,17 @@ from controlplane.kernel.texts import phrase as _
 from controlplane.work.heals import HOST_DISABLED, HOST_ENABLED, heal_record
 from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.build_failures import HostDisableRule
+from scheduling.fleet.services.notifications import emit_build_failures_disabled
 from scheduling.fleet.services.service_switch import service_switch
 from scheduling.models import COMPUTE_BINARY, BuildFailures, ComputeNode, Service
 
 log = logging.getLogger(__name__)
 
 
-def build_failure_count(*, host: str, reason: str = "") -> None:
+RECENT_MAX, RECENT_REASON_MAX = 20, 300
+
+
+def build_failure_count(*, host: str, reason: str = "", instance_uuid: UUID | None = None) -> None:
     """One more build failed through this host's own fault. Atomic in the database, so nothing is lost.
 
     Call inside a transaction: whether that makes too many is looked at once it is committed, and every round of
@@ -39,7 +44,19 @@ def build_failure_count(*, host: str, reason: str = "") -> None:
         },
         create_defaults={"total": 1, "last_failed_at": Now(), "decayed_at": Now(), "last_reason": reason[:2000]},
     )
+    _remember(host, reason, instance_uuid)
     transaction.on_commit(lambda: _judge_quietly(host))
+
+
+def _remember(host: str, reason: str, instance_uuid: UUID | None) -> None:
+    """Under the lock of the row that was just written."""
+    row = BuildFailures.objects.get(host=host)
+    failed = {
+        "instance_uuid": str(instance_uuid or ""),
+        "failed_at": row.last_failed_at.isoformat(),
+        "reason": reason.partition("\n")[0][:RECENT_REASON_MAX],
+    }
+    BuildFailures.objects.filter(pk=row.pk).update(recent=[*row.recent, failed][-RECENT_MAX:])
 
 
 def build_failure_reset(*, host: str) -> None:
@@ -120,8 +137,10 @@ def _disable(row: BuildFailures, service: Service, failed: int, rule: HostDisabl
         stamp=_stamp(row.last_failed_at),
         last_reason=row.last_reason or _("no reason given"),
     )
-    service_switch(row.host, disabled=True, reason=reason)
+    service = service_switch(row.host, disabled=True, reason=reason)
     BuildFailures.objects.filter(pk=row.pk).update(disabled_at=Now())
+    builds = row.recent[-failed:]
+    emit_build_failures_disabled(service, reason=reason, failed=failed, limit=rule.limit, builds=builds)
     heal_record(
         kind=HOST_DISABLED,
         subject=service.pk,
@@ -168,6 +187,7 @@ def _evidence(row: BuildFailures, failed: int, rule: HostDisableRule) -> dict[st
         "total": row.total,
         "last_failed_at": row.last_failed_at.isoformat(),
         "last_reason": row.last_reason,
+        "builds": row.recent[-failed:] if failed else [],
     }
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from controlplane.work.hints import HOSTS, changed, host_topic
 from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.cells import CELL1_ID
+from scheduling.fleet.domain.machine_traits import machine_traits
 from scheduling.fleet.services.measures import measures_columns, version_columns, version_number
 from scheduling.fleet.services.notifications import CREATE, DELETE, emit_service_updates
 from scheduling.fleet.services.providers import host_aggregates_mirror, node_provider_delete, node_provider_sync
@@ -228,8 +229,13 @@ def _columns(report: HostReport) -> dict[str, Any]:
     values["supported_instances"] = [list(triple) for triple in report.supported_instances]
     values["safe_mode"] = report.safe_mode.replace("\0", "")[:SENTENCE_MAX]
     values["networks_lack"] = report.networks_lack.replace("\0", "")[:SENTENCE_MAX]
-    values["traits"] = sorted({*report.traits, *topology_traits(report)})
+    values["machines"] = [_lists(asdict(one)) for one in report.machines]
+    values["traits"] = sorted({*report.traits, *topology_traits(report), *machine_traits(report.machines)})
     return values | version_columns(report.versions)
+
+
+def _lists(values: dict[str, Any]) -> dict[str, list[str]]:
+    return {name: list(words) for name, words in values.items()}
 
 
 def _registration(service: Service, node: ComputeNode, *, time_s: float = 0.0) -> Registration:

@@ -1,10 +1,11 @@
-"""Tells of services: that one came, went, or that an operator changed it. Payloads are Nova's (34)."""
+"""Tells of services: that one came, went, or was switched. Payloads are Nova's (34), but for failed builds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC
 
 from django.utils import timezone
 
+from controlplane.notifications.models import Priority
 from controlplane.notifications.outbox import events_wanted, events_write
 from controlplane.notifications.serializer import Event
 from scheduling.domain.notification_payload import Payload, nova_object
@@ -21,6 +22,28 @@ def emit_service_updates(event_type: str, services: Iterable[Service]) -> None:
     if events_wanted((event_type,)):
         now = timezone.now()
         events_write([Event(event_type, f"{one.binary}:{one.host}", _payload(one), now) for one in services])
+
+
+BUILD_FAILURES = "service.build_failures"
+
+
+def emit_build_failures_disabled(
+    service: Service, *, reason: str, failed: int, limit: int, builds: Sequence[Mapping[str, str]]
+) -> None:
+    """Write that the host's failed builds disabled it, and which these were; beside its `service.update`."""
+    if events_wanted((BUILD_FAILURES,)):
+        data = {
+            "uuid": str(service.pk),
+            "host": service.host,
+            "binary": service.binary,
+            "reason": reason,
+            "failed_builds": failed,
+            "limit": limit,
+            "builds": [dict(one) for one in builds],
+        }
+        payload = {**nova_object("ServiceBuildFailuresPayload", "1.0", data), "nova_object.namespace": "kilonova"}
+        publisher = f"{service.binary}:{service.host}"
+        events_write([Event(BUILD_FAILURES, publisher, payload, timezone.now(), priority=Priority.ERROR)])
 
 
 def _payload(service: Service) -> Payload:

@@ -22,8 +22,8 @@ class BuildEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BuildFailureRule:
-    """`end`: what follows. `counts_against_host`: whether the host's counter of failed builds grows. `words`: for the
-    owner of the instance, who sees no host.
+    """`end`: what follows. `counts_against_host`: whether the host's counter of failed builds may grow (`host_blame`).
+    `words`: for the owner of the instance, who sees no host.
     """
 
     end: BuildEnd

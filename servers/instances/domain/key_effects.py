@@ -155,7 +155,7 @@ KEY_EFFECTS: tuple[KeyEffect, ...] = (
         "the config drive, and what it says of the root partition",
         f"{_CONFIGURATION}image_decides_over_config_drive_and_disk",
     ),
-    KeyEffect(("hw_machine_type",), "`<type machine>`", _BUSES),
+    KeyEffect(("hw_machine_type",), "`<type machine>`, by a trait where hosts say which machines they have", _BUSES),
     KeyEffect(
         ("hw_firmware_type",),
         "`<loader>` and `<nvram>`, by a trait",

@@ -7,16 +7,19 @@ from dataclasses import replace
 
 from django.db.models import Count, Q, QuerySet
 
+from computeagent.protocol.guest_machine import MACHINE
+from placement.selectors.names import trait_names
 from scheduling.destinations.selectors.claimed_hosts import claimed_hosts
 from scheduling.destinations.selectors.inputs import SchedulingInputs
 from scheduling.domain.policy import Policy
-from scheduling.domain.request.image_property_names import present_properties
+from scheduling.domain.request.image_property_names import present_properties, present_words
 from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
 from scheduling.filters.trusted import TRUST_KEY
 from scheduling.filters.type_affinity import TypeAffinityFilter
 from scheduling.fleet.cache.attestation import trust_levels
 from scheduling.fleet.cache.host_loads import host_loads, load_source_register
 from scheduling.fleet.cache.host_metrics import EVERY, has_plugins, host_metrics, metrics_asked
+from scheduling.fleet.domain.machine_traits import machine_trait
 from scheduling.fleet.facts import NOTHING, FleetFacts, HostInstances
 from scheduling.weighers.image_properties import ImagePropertiesWeigher
 from servers.instances.domain.bodies import SpecBody
@@ -63,7 +66,7 @@ def schedule_request(
         requested_destination=_destination(asked),
         pci_requests=asked.pci_requests,
         networks=asked.network_needs,
-        root_required=asked.carriers | bus_traits(asked.block_devices or ()),
+        root_required=asked.carriers | bus_traits(asked.block_devices or ()) | _machine_trait(asked),
         port_resources=asked.port_resources,
         is_bfv=asked.is_bfv,
         volumes=volume_needs(asked.block_devices) if asked.block_devices else (),
@@ -72,6 +75,12 @@ def schedule_request(
         num_alternates=attempts - 1,
         min_count=_min_count(asked.min_count, len(uuids)),
     )
+
+
+def _machine_trait(asked: SpecBody) -> frozenset[str]:
+    """Of the machine that the image names, where any host says that it has it: no other one is sent the guest."""
+    machine = present_words(asked.image.properties).get(MACHINE)
+    return frozenset(trait_names(within=[machine_trait(machine)], is_associated=True)) if machine else frozenset()
 
 
 def _destination(asked: SpecBody) -> Destination | None:

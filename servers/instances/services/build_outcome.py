@@ -12,10 +12,12 @@ from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.topology.services.claims import claims_free, devices_allocate
 from servers.conf import server_options
 from servers.instances.actions.lifecycle import CREATE
-from servers.instances.domain.build_ends import FAILURE_RULES, may_go_on, owner_words
+from servers.instances.domain.build_ends import may_go_on, owner_words
+from servers.instances.domain.host_blame import AttemptBlame, blame_of
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_row, is_host_forced
 from servers.instances.services.first_boot import first_boot_erase
+from servers.instances.services.host_blame import blame_due_at
 from servers.instances.services.journal import (
     BUILD_ACTIONS,
     StepReport,
@@ -66,7 +68,8 @@ def build_done(
             first_boot_erase(lease.subject)
         if has_block_devices:
             instance_volumes_run(instance_uuid=lease.subject)
-        attempt_close(instance_id=lease.subject, outcome="active")
+        if attempt_close(instance_id=lease.subject, outcome="active") > 1:
+            blame_due_at(instance_id=lease.subject, built_on=steps.track.host)
         action_close(instance_id=lease.subject, actions=BUILD_ACTIONS, result="success")
         steps.write()
         if lease.attempt > 1:
@@ -81,9 +84,10 @@ def build_failed(*, lease: WorkLease, failure: BuildFailure, steps: StepReport) 
     with transaction.atomic():
         work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
         instance = instance_row(lease.subject)
-        if FAILURE_RULES[failure.failure_class].counts_against_host:
+        blame = blame_of(failure)
+        if blame is AttemptBlame.COUNTED:
             # Locks the host's node, which comes before Placement's rows.
-            build_failure_count(host=instance.host, reason=f"{step}: {message}")
+            build_failure_count(host=instance.host, reason=f"{step}: {message}", instance_uuid=instance.pk)
         claims_free([instance.pk])
         steps.write()
         steps_cut(instance_id=instance.pk, error=message)
@@ -91,9 +95,9 @@ def build_failed(*, lease: WorkLease, failure: BuildFailure, steps: StepReport) 
             CREATE.notification, Phase.ERROR, [instance.pk], problem=message, step=step
         )  # while it has its host
         if _may_go_on(instance, failure.failure_class):
-            _hand_back(instance, f"{step} on {instance.host}: {message}", failure.details)
+            _hand_back(instance, failure, blame)
         else:
-            _end_in_error(instance, failure)
+            _end_in_error(instance, failure, blame)
 
 
 def build_untaken_end(work: Work, *, reason: str) -> None:
@@ -122,8 +126,14 @@ def _may_go_on(instance: Instance, failure: FailureClass) -> bool:
     )
 
 
-def _hand_back(instance: Instance, reason: str, details: str) -> None:
-    attempt_close(instance_id=instance.pk, outcome="rescheduled", reason=f"{reason}\n{details}".strip())
+def _hand_back(instance: Instance, failure: BuildFailure, blame: AttemptBlame) -> None:
+    attempt_close(
+        instance_id=instance.pk,
+        outcome="rescheduled",
+        reason=f"{failure.step} on {instance.host}: {failure.message}\n{failure.details}".strip(),
+        failure_class=failure.failure_class,
+        host_blame=blame,
+    )
     state_set(
         instance.pk,
         vm_in={VmState.BUILDING},
@@ -139,11 +149,22 @@ def _hand_back(instance: Instance, reason: str, details: str) -> None:
     work_create(NewWork(CONDUCTOR_QUEUE, RESCHEDULE, instance.pk, server_options().build_deadline_s))
 
 
-def _end_in_error(instance: Instance, failure: BuildFailure) -> None:
+def _end_in_error(instance: Instance, failure: BuildFailure, blame: AttemptBlame) -> None:
     step, message = failure.step, failure.message
-    attempt_close(instance_id=instance.pk, outcome="failed", reason=f"{step}: {message}\n{failure.details}".strip())
+    attempt_close(
+        instance_id=instance.pk,
+        outcome="failed",
+        reason=f"{step}: {message}\n{failure.details}".strip(),
+        failure_class=failure.failure_class,
+        host_blame=blame,
+    )
     instance_error_set(
-        instance.pk, host="", node="", compute_node_uuid=None, hosts_tried=[*instance.hosts_tried, instance.host]
+        instance.pk,
+        host="",
+        node="",
+        compute_node_uuid=None,
+        hosts_tried=[*instance.hosts_tried, instance.host],
+        failure_class=failure.failure_class,
     )
     instance_ports_free([instance.pk])
     if instance.has_block_devices:

@@ -58,6 +58,7 @@ from servers.instances.services.nics import (
     port_resources,
 )
 from servers.instances.services.request_parts import (
+    bus_problems,
     devices_requested,
     fit_problems,
     flavor_named,
@@ -212,7 +213,9 @@ def _found(caller: Caller, wanted: InstanceCreate) -> _Parts:
         raise InvalidFields(problems)
     asked, properties = FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot(properties=image.properties)
     devices, no_devices = devices_requested(asked, properties)
-    problems = problems_together(problems, fit_problems(flavor, image, has_local_root=not disks.is_bfv), no_devices)
+    no_bus = bus_problems(asked, properties, {one.disk_bus for one in disks.devices or ()})
+    unfit = fit_problems(flavor, image, has_local_root=not disks.is_bfv)
+    problems = problems_together(problems, unfit, no_bus, no_devices)
     if problems:
         raise InvalidFields(problems)
     if nics.refusals:

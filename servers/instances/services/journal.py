@@ -17,6 +17,7 @@ from controlplane.infra.request_id import current_request_id
 from controlplane.work.models import Work
 from servers.instances.actions.lifecycle import CREATE, SCHEDULE_AGAIN
 from servers.instances.actions.table import ACTIONS, AT_ONCE
+from servers.instances.domain.host_blame import AttemptBlame
 from servers.instances.domain.state_reasons import INCIDENTS
 from servers.instances.services.hints import instance_changed, journey_changed
 from servers.models import AttemptRecord, InstanceAction, InstanceActionEvent, InstanceFault
@@ -45,8 +46,9 @@ UPDATE servers_instanceaction
  WHERE instance_uuid = %s AND action IN ({actions}) AND finished_at IS NULL
 """
 _ATTEMPT_CLOSE = """
-UPDATE servers_attemptrecord SET finished_at = {now}, outcome = %s, reason = %s
+UPDATE servers_attemptrecord SET finished_at = {now}, outcome = %s, reason = %s, failure_class = %s, host_blame = %s
  WHERE instance_uuid = %s AND finished_at IS NULL
+RETURNING number
 """
 
 
@@ -230,11 +232,21 @@ def attempt_open(*, instance_id: uuid.UUID, number: int, host: str) -> AttemptRe
     return AttemptRecord(instance_uuid=instance_id, number=number, host=host, started_at=Now())
 
 
-def attempt_close(*, instance_id: uuid.UUID, outcome: str, reason: str = "") -> None:
-    """How the open attempt ended."""
+def attempt_close(
+    *,
+    instance_id: uuid.UUID,
+    outcome: str,
+    reason: str = "",
+    failure_class: str = "",
+    host_blame: AttemptBlame = AttemptBlame.NONE,
+) -> int:
+    """How the open attempt ended. Its number; 0 where none is open."""
+    values = [outcome, _clean(reason[:4000]), failure_class, host_blame.value, uuid_value(instance_id)]
     with connection.cursor() as cursor:
-        cursor.execute(_ATTEMPT_CLOSE.format(now=now_sql()), [outcome, _clean(reason[:4000]), uuid_value(instance_id)])
+        cursor.execute(_ATTEMPT_CLOSE.format(now=now_sql()), values)
+        numbers = [number for (number,) in cursor.fetchall()]
     journey_changed(instance_id)
+    return max(numbers, default=0)
 
 
 def fault_record(

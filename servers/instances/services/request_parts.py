@@ -3,9 +3,11 @@
 Every function returns what it found and what is wrong, by field, so that a caller learns of all problems at once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from computeagent.protocol.guest_disks import disk_bus_of
+from computeagent.protocol.guest_machine import MACHINE
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows, require
 from controlplane.kernel.errors import Forbidden, Invalid
@@ -13,6 +15,7 @@ from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.texts import phrase as _
 from scheduling.domain.request.image_property_names import present_words
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.fleet.selectors.guest_machines import machines_reported
 from scheduling.fleet.selectors.hosts import host_exists, node_exists
 from scheduling.fleet.selectors.zones import zone_exists, zone_list
 from scheduling.topology.domain.pci.asked import PciRequest
@@ -26,6 +29,7 @@ from servers.images.selectors import image_for_instance
 from servers.instances.domain.flavor_image import flavor_image_problems
 from servers.instances.domain.hint_rules import TEXT_HINTS, carried_hints, text_hints
 from servers.instances.domain.instance_rules import ZoneRequest, image_fit_problems
+from servers.instances.domain.machines_reported import Machines, disk_bus_problems, machine_problems
 from servers.instances.domain.not_provided import not_provided
 from servers.instances.selectors.instances import instances_unknown
 from servers.instances.services.legacy_group import legacy_group_hinted
@@ -99,6 +103,7 @@ def image_problems(asked: FlavorSnapshot, image: Image, *, has_local_root: bool 
     contradictions = flavor_image_problems(asked, properties)
     contradictions += not_provided(asked.extra_specs, present_words(properties.properties))
     contradictions += boot_contradictions(properties.properties)
+    contradictions += _given_by_no_host(present_words(properties.properties))
     too_small = image_fit_problems(
         min_ram_mib=image.min_ram_mib,
         min_disk_gib=image.min_disk_gib,
@@ -108,6 +113,31 @@ def image_problems(asked: FlavorSnapshot, image: Image, *, has_local_root: bool 
         flavor_root_gib=asked.root_gib if has_local_root else 0,
     )
     return too_small | problems_found({"image": contradictions})
+
+
+def bus_problems(flavor: FlavorSnapshot, image: ImageSnapshot, buses: Collection[str]) -> Problems:
+    """Buses of disks that the request names and that go with no machine of its image; those of the image itself are
+    judged with it.
+    """
+    properties = present_words(image.properties)
+    named = {bus for bus in buses if bus} - {disk_bus_of(properties)}
+    if not named:
+        return {}
+    found = disk_bus_problems(flavor.extra_specs, properties, named, _machines_of_hosts())
+    return problems_found({"block_device_mapping_v2": list(found)})
+
+
+def _given_by_no_host(properties: Mapping[str, str]) -> list[str]:
+    """Looked up only for an image that names a machine."""
+    if not properties.get(MACHINE):
+        return []
+    return list(machine_problems(properties, _machines_of_hosts()))
+
+
+def _machines_of_hosts() -> list[list[Machines]]:
+    return [
+        [Machines(**{key: frozenset(of) for key, of in one.items()}) for one in each] for each in machines_reported()
+    ]
 
 
 def devices_requested(flavor: FlavorSnapshot, image: ImageSnapshot) -> tuple[tuple[PciRequest, ...], Problems]:

@@ -29,6 +29,7 @@ from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
 from servers.instances.services.hints import requests_changed
+from servers.instances.services.host_blame import blame_drop
 from servers.instances.services.journal import action_open
 from servers.instances.services.notifications import emit_return_to_pending
 from servers.instances.services.request_changes import RequestChanged, request_changed
@@ -60,7 +61,7 @@ def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller, changes: 
     require(caller, SCHEDULE_AGAIN.policy)
     instance_get(caller=caller, instance_id=instance_id)
     with transaction.atomic():
-        before = _locked(instance_id, caller)
+        before = _locked(instance_id, caller, flavor=changes.flavor)
         if changes.generation is not None and changes.generation != before.generation:
             raise Conflict(_("The instance was scheduled again since you looked at it. Look again."))
         quota_lock(before.project_id)
@@ -68,6 +69,7 @@ def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller, changes: 
         spec, image = _spec_of(before)
         changed = request_changed(caller, spec.typed_body, changes, image=image)
         _quota_check(before, changed)
+        blame_drop(instance_id=before.pk)
         claims_free([before.pk])  # it should hold nothing; what it may have kept must not double
         spec.body = changed.body.to_dict()
         request = _request_from(before, spec, changed.columns)
@@ -90,7 +92,7 @@ def _quota_check(before: Instance, changed: RequestChanged) -> None:
     )
 
 
-def _locked(instance_id: uuid.UUID, caller: Caller) -> Instance:
+def _locked(instance_id: uuid.UUID, caller: Caller, *, flavor: str) -> Instance:
     """The instance's row under lock, if it may be scheduled again. Whoever waited for the lock sees what the first one
     left.
     """
@@ -100,7 +102,7 @@ def _locked(instance_id: uuid.UUID, caller: Caller) -> Instance:
         if BuildRequest.objects.filter(instance_uuid=instance_id).exists():
             raise Conflict(_("The instance waits to be scheduled already."))
         raise NotFound(_("Instance {instance_id} does not exist.", instance_id=instance_id))
-    refused = schedule_again_refusal(instance, caller)
+    refused = schedule_again_refusal(instance, caller, flavor=flavor)
     if refused or open_work_subjects(subjects=[instance_id]):
         raise Conflict(
             refused or _("Work for the instance is under way."),

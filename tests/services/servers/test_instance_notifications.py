@@ -1,5 +1,6 @@
 """Instances tell what happens to them: Nova's names and payloads, in the transaction in which it happens."""
 
+import uuid
 from typing import Any
 
 import pytest
@@ -8,7 +9,6 @@ from django.test.utils import CaptureQueriesContext
 
 from computeagent.protocol.guests import GuestFacts
 from computeagent.protocol.power import PowerState
-from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import WorkKind
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
@@ -235,7 +235,8 @@ def test_scheduling_again_is_an_update_from_error_to_building() -> None:
     who = world.cloud()
     made = world.create(who.member)[0]
     world.pump()
-    world.fail_build("h1", FailureClass.USER)
+    world.fail_build("h1")
+    world.pump()
     forget()
     instance_schedule_again(instance_id=made.pk, caller=who.member)
     change = data(only("instance.update"))["state_update"]["nova_object.data"]
@@ -274,6 +275,23 @@ def test_service_that_its_failed_builds_disabled_is_told_of(settings: Any) -> No
     change = data(only("service.update"))
     assert change["disabled"] is True
     assert "limit 1" in change["disabled_reason"]
+
+
+def test_builds_that_disabled_a_host_are_told(settings: Any) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "BUILD_FAILURES_DISABLE": 2}
+    world.cloud("h1")
+    ids = [uuid.uuid4() for _ in range(3)]
+    for number, one in enumerate(ids):
+        with transaction.atomic():
+            build_failure_count(host="h1", reason=f"spawning: no disk {number}\ntraceback", instance_uuid=one)
+    row = only("service.build_failures")
+    assert (row.priority, object_of(row.payload)) == ("ERROR", ("ServiceBuildFailuresPayload", "1.0"))
+    told = data(row)
+    assert (told["host"], told["failed_builds"], told["limit"]) == ("h1", 2, 2)
+    assert [(one["instance_uuid"], one["reason"]) for one in told["builds"]] == [
+        (str(ids[0]), "spawning: no disk 0"),
+        (str(ids[1]), "spawning: no disk 1"),
+    ]
 
 
 def test_what_is_rolled_back_is_never_told() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from computeagent.protocol.steps import FailureClass
-from controlplane.identity.models import Project
+from controlplane.identity.models import Project, User
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, NotFound, QuotaExceeded
 from controlplane.work.models import Work
@@ -16,6 +16,7 @@ from controlplane.work.reconcile import reconcile_once
 from placement.selectors import allocations_by_consumer
 from servers.catalog.selectors.quota import quota_usage
 from servers.instances.domain.bodies import InstanceBody
+from servers.instances.domain.request_changes import RequestChanges
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.delete import instance_delete
 from servers.instances.services.schedule_again import instance_schedule_again
@@ -139,15 +140,6 @@ def test_one_that_used_up_its_attempts_counts_anew_and_numbers_on() -> None:
     assert audit_findings() == []
 
 
-def test_users_mistake_may_be_asked_for_again_too() -> None:
-    who = world.cloud()
-    made = world.create(who.member)[0]
-    world.pump()
-    world.fail_build("h1", FailureClass.USER)
-    again(who, world.instance_of(made.pk))
-    assert BuildRequest.objects.get().instance_uuid == made.pk
-
-
 def test_others_of_its_batch_are_asked_for_each_by_itself() -> None:
     who = world.cloud("small")
     world.flavor("huge", vcpus=8)
@@ -261,7 +253,7 @@ def test_time_of_its_making_is_kept_through_many_rounds() -> None:
 
 # What the next try writes anew, or the request has in another form; all other columns come back as they were.
 OF_THE_TRY_BEFORE = {
-    *("host", "node", "launched_on", "compute_node_uuid", "alternates", "hosts_tried"),
+    *("host", "node", "launched_on", "compute_node_uuid", "alternates", "hosts_tried", "failure_class"),
     *("task_since", "power_state", "addresses", "console_socket"),
     *("power_reason", "power_details", "watchdog_fired", "on_crash", "crash_is_seen"),  # what never ran cannot crash
     *("shelved_at", "shelved_image_id", "rescue_image", "rescued_at"),  # nor can it be shelved or rescued
@@ -275,3 +267,22 @@ def test_no_column_of_an_instance_is_forgotten_when_it_is_scheduled_again() -> N
     columns = {field.attname for field in Instance._meta.concrete_fields}
     carried = {each.name for each in fields(InstanceBody)} - {"tags"}
     assert columns == carried | OF_THE_TRY_BEFORE
+
+
+def test_request_that_failed_by_its_own_fault_is_not_asked_for_again_as_it_was() -> None:
+    who = world.cloud("h1")
+    made = world.create(who.member)[0]
+    world.pump()
+    world.fail_build("h1", FailureClass.USER, "hw_machine_type=q35, hw_disk_bus=ide")
+    with pytest.raises(Conflict, match="No host can build what was asked for"):
+        again(who, made)
+    client = world.client_of(who.member)
+    answer = client.post(f"/api/instances/{made.pk}/schedule-again/", {}, format="json")
+    assert (answer.status_code, "No host can build" in answer.content.decode()) == (409, True)
+    client.force_login(User.objects.get(pk=who.member.user_id))
+    assert "No host can build what was asked for" in client.get(f"/instances/{made.pk}/again/").content.decode()
+    world.flavor("other")
+    instance_schedule_again(instance_id=made.pk, caller=who.member, changes=RequestChanges(flavor="other"))
+    world.pump()
+    assert world.finish_builds() == 1
+    assert world.instance_of(made.pk).failure_class == ""

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from computeagent.protocol.hosts import GuestMachines
 from controlplane.kernel.errors import InvalidFields
 from scheduling.models import SchedulingDecision
 from servers.instances.domain.instance_create import InstanceCreate
@@ -13,6 +14,8 @@ from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WANTED = InstanceCreate(name="vm", flavor="m1.tiny", image="demo")
+PC = GuestMachines(("pc",), ("ide", "sata", "virtio"), ("vga",))
+Q35 = GuestMachines(("q35",), ("sata", "virtio"), ("vga",))
 
 
 @pytest.mark.parametrize(
@@ -61,3 +64,57 @@ def test_no_host_is_tried_for_what_none_reports(
     assert decision.outcome == "no_valid_host"
     shown = world.client_of(who.admin).get(f"/api/decisions/{decision.pk}/")
     assert missing in shown.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("properties", "reason"),
+    [
+        ({"hw_machine_type": "q35", "hw_disk_bus": "ide"}, "hw_disk_bus=ide of the image: a machine of type q35"),
+        ({"hw_machine_type": "q35", "img_root_device_name": "/dev/hda"}, "goes with no hw_machine_type=q35"),
+        ({"hw_machine_type": "isapc"}, "no host has such a machine"),
+    ],
+)
+def test_machine_and_devices_that_no_host_has_together_are_refused_with_both_keys(
+    properties: dict[str, str], reason: str
+) -> None:
+    who = world.cloud()
+    world.host("h1", machines=(PC, Q35))
+    Image.objects.filter(name="demo").update(properties=properties)
+    answer = world.client_of(who.member).post(
+        "/api/instances/", {"name": "vm", "flavor": "m1.tiny", "image": "demo"}, format="json"
+    )
+    assert (answer.status_code, reason in answer.content.decode()) == (400, True)
+    assert not BuildRequest.objects.exists()
+
+
+@pytest.mark.parametrize("machines", [(), (PC, Q35)])
+def test_disk_on_a_bus_that_the_machine_does_not_have_is_refused(machines: tuple[GuestMachines, ...]) -> None:
+    who = world.cloud()
+    world.host("h1", machines=machines)
+    Image.objects.filter(name="demo").update(properties={"hw_machine_type": "q35"})
+    disks = [
+        {"source_type": "image", "destination_type": "local", "uuid": str(Image.objects.get().pk), "boot_index": 0},
+        {"source_type": "blank", "destination_type": "volume", "volume_size": 1, "disk_bus": "ide"},
+    ]
+    wanted = {"name": "vm", "flavor": "m1.tiny", "image": "demo", "block_device_mapping_v2": disks}
+    answer = world.client_of(who.member).post("/api/instances/", wanted, format="json")
+    said = answer.content.decode()
+    assert (answer.status_code, "disk_bus=ide goes with no machine of type q35" in said) == (400, True), said
+
+
+def test_machine_that_only_one_host_has_is_built_there() -> None:
+    who = world.cloud("h1", "h2", "h3")
+    for name, machines in (("h1", (PC,)), ("h2", (PC, Q35)), ("h3", (PC,))):
+        world.host(name, machines=machines)
+    Image.objects.filter(name="demo").update(properties={"hw_machine_type": "q35"})
+    instances_create(caller=who.member, wanted=WANTED)
+    world.pump()
+    assert Instance.objects.get().host == "h2"
+
+
+def test_machine_of_which_no_host_says_anything_is_tried() -> None:
+    who = world.cloud("h1")
+    Image.objects.filter(name="demo").update(properties={"hw_machine_type": "pc-q35-9.9"})
+    instances_create(caller=who.member, wanted=WANTED)
+    world.pump()
+    assert Instance.objects.get().host == "h1"

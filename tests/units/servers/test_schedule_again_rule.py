@@ -16,7 +16,7 @@ IN_CELL0 = {"vm_state": "error", "task_state": "", "host": "", "launched_at": No
 
 
 def refusal_of(**states: object) -> str:
-    return schedule_again_refusal(SimpleNamespace(**states), WHO)  # type: ignore[arg-type]
+    return schedule_again_refusal(SimpleNamespace(**{"failure_class": "", **states}), WHO)  # type: ignore[arg-type]
 
 
 def test_one_in_error_on_no_host_that_never_ran_may() -> None:
@@ -44,3 +44,16 @@ def test_no_state_but_error_may(state: VmState) -> None:
 def test_overrun_is_what_is_in_use_beyond_a_lowered_limit() -> None:
     found = overruns(used=QuotaAmounts(3, 8, 512), limits=QuotaAmounts(2, 8, UNLIMITED))
     assert [one.sentence for one in found] == ["instances: 3 in use, 2 allowed."]
+
+
+def test_one_that_failed_by_its_own_request_may_only_with_another_flavor() -> None:
+    failed = SimpleNamespace(**IN_CELL0, failure_class="user", flavor={"id": "f-1", "given_id": "1", "name": "m1"})
+    assert "No host can build what was asked for" in schedule_again_refusal(failed, WHO)  # type: ignore[arg-type]
+    assert schedule_again_refusal(failed, WHO, flavor="m2") == ""  # type: ignore[arg-type]
+    for same in ("f-1", "1", "m1"):
+        assert schedule_again_refusal(failed, WHO, flavor=same)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("failure_class", ["host", "network", "policy"])
+def test_one_that_failed_by_another_fault_may(failure_class: str) -> None:
+    assert refusal_of(**IN_CELL0, failure_class=failure_class) == ""

@@ -67,6 +67,13 @@ def test_limit_disables_the_host_with_numbers_and_the_last_reason() -> None:
     assert (heal.evidence["failed_builds"], heal.evidence["limit"], heal.evidence["total"]) == (4, 4, 4)
 
 
+def test_last_failures_are_remembered_and_no_more_than_twenty() -> None:
+    world.host("h1")
+    fail(25)
+    recent = BuildFailures.objects.get().recent
+    assert [one["reason"] for one in recent] == [f"spawning: no disk {number}" for number in range(6, 26)]
+
+
 def test_failures_that_are_not_the_hosts_fault_are_not_counted() -> None:
     who = world.cloud()
     for failure in (FailureClass.NETWORK, FailureClass.POLICY, FailureClass.USER):
