@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('servers', '0054_waiting_actions'),
+        ('servers', '0055_unlisted_findings'),
     ]
 
     operations = [

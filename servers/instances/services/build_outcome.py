@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from computeagent.protocol.guests import GuestFacts
-from computeagent.protocol.steps import BuildFailure, FailureClass
+from computeagent.protocol.steps import BuildFailure, FailureClass, HostBlame
 from controlplane.kernel.texts import phrase as _
 from controlplane.work.models import Work, WorkState
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, WorkLease, work_create, work_finish, work_history
@@ -108,13 +108,13 @@ def build_untaken_end(work: Work, *, reason: str) -> None:
     instance = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True).first()
     if instance is None or instance.task_state == TaskState.DELETING:
         return
-    failure = BuildFailure(failure_class=FailureClass.HOST, step=UNTAKEN, message=reason)
+    failure = BuildFailure(failure_class=FailureClass.HOST, step=UNTAKEN, message=reason, blame=HostBlame.NEVER)
     claims_free([instance.pk])
     emit_instance_action(CREATE.notification, Phase.ERROR, [instance.pk], problem=reason, step=UNTAKEN)
     if _may_go_on(instance, failure.failure_class):
-        _hand_back(instance, f"{UNTAKEN} on {instance.host}: {reason}", "")
+        _hand_back(instance, failure, blame_of(failure))
     else:
-        _end_in_error(instance, failure)
+        _end_in_error(instance, failure, blame_of(failure))
 
 
 def _may_go_on(instance: Instance, failure: FailureClass) -> bool:
