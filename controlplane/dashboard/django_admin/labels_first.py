@@ -9,6 +9,8 @@ FIRST = (
     gettext_noop("CPU percent"),
     gettext_noop("DHCP"),
     gettext_noop("DNS servers"),
+    gettext_noop("failure class"),
+    gettext_noop("host blame"),
     gettext_noop("IP version"),
     gettext_noop("MAC"),
     gettext_noop("MTU"),
