@@ -117,7 +117,8 @@ def derive_resources(
     required: frozenset[str] = frozenset(),
     forbidden: frozenset[str] = frozenset(),
 ) -> ResourceRequest:
-    """Amounts per resource class and traits: the flavor's sizes, then its overrides, then the image's traits.
+    """Amounts per resource class and traits: the flavor's sizes, then its overrides, then what other keys
+    derive and the image's traits.
 
     Disk is root (none when booting from a volume), ephemeral and swap, rounded up to GiB. CPUs follow the CPU policy:
     dedicated ones are PCPU. An override of 0 removes its class; a bad override is ignored with a note. Raises Invalid
@@ -145,7 +146,7 @@ def _derived(
     wanted, unwanted = _traits(specs, "required", notes), _traits(specs, "forbidden", [])
     own = _traits(image.properties, "required", []).get("", frozenset())
     derived = derived_needs(flavor, image)
-    amounts[""] = {**derived.amounts, **amounts[""]}
+    amounts[""] |= derived.amounts  # what another key means wins over what `resources:` says of it
     wanted[""] = wanted.get("", frozenset()) | required | own | cpus.required | derived.required
     unwanted[""] = unwanted.get("", frozenset()) | forbidden | cpus.forbidden
     groups = {

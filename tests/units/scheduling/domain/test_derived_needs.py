@@ -76,6 +76,9 @@ def test_throttling_asks_for_nothing() -> None:
     assert derive_resources(flavor(extra_specs=specs), ImageSnapshot()).amounts == PLAIN
 
 
-def test_override_of_a_derived_amount_wins() -> None:
-    specs = {"hw:mem_encryption": "true", "resources:MEM_ENCRYPTION_CONTEXT": "2"}
-    assert derive_resources(flavor(extra_specs=specs), ImageSnapshot()).amounts["MEM_ENCRYPTION_CONTEXT"] == 2
+@pytest.mark.parametrize("override", ["0", "1", "7"])
+def test_derived_amount_replaces_what_resources_says(override: str) -> None:
+    specs = {"hw:mem_encryption": "true", "resources:MEM_ENCRYPTION_CONTEXT": override}
+    assert derive_resources(flavor(extra_specs=specs), ImageSnapshot()).amounts["MEM_ENCRYPTION_CONTEXT"] == 1
+    specs = {"hw:pmem": "a,a", "resources:CUSTOM_PMEM_NAMESPACE_A": override}
+    assert derive_resources(flavor(extra_specs=specs), ImageSnapshot()).amounts["CUSTOM_PMEM_NAMESPACE_A"] == 2
