@@ -5,6 +5,7 @@ from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.db.models.lookups import IContains
 
+from controlplane.infra.moment_filter import MomentFilter
 from controlplane.infra.quick_search import QuickSearch
 from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.versions import newest_version
@@ -174,8 +175,8 @@ class ShadowResultFilterSet(django_filters.FilterSet):
     """?outcome= (several), ?live_version=, ?decision=, ?created_after=, ?created_before="""
 
     outcome = django_filters.MultipleChoiceFilter(choices=ShadowResult._meta.get_field("outcome").choices)
-    created_after = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
-    created_before = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
+    created_after = MomentFilter(field_name="created_at", lookup_expr="gte")
+    created_before = MomentFilter(field_name="created_at", lookup_expr="lt")
 
     class Meta:
         model = ShadowResult

@@ -5,6 +5,7 @@ from typing import Any
 import django_filters
 from django.db.models import Q, QuerySet
 
+from controlplane.infra.moment_filter import MomentFilter
 from controlplane.infra.quick_search import QuickSearch, is_part_of_an_id
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.models import DecisionInstance, DecisionOutcome, DecisionReason, SchedulingDecision
@@ -31,8 +32,8 @@ class DecisionFilterSet(QuickSearch):
         choices=REASONS, method="as_is", label="A reason for which hosts were refused."
     )
     stage = django_filters.CharFilter(method="as_is", label="A stage or filter that refused hosts.")
-    created_after = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
-    created_before = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
+    created_after = MomentFilter(field_name="created_at", lookup_expr="gte")
+    created_before = MomentFilter(field_name="created_at", lookup_expr="lt")
 
     class Meta:
         model = SchedulingDecision

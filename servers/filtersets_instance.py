@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.identity.selectors.people import project_ids_like, user_ids_like
+from controlplane.infra.moment_filter import MomentFilter
 from controlplane.infra.quick_search import MAX_WORDS, QUICK_SEARCH, REQUEST_START, QuickSearch
 from controlplane.kernel.ids import parse_uuid
 from controlplane.work.filtersets import WorkFilterSet
@@ -38,8 +39,8 @@ class InstanceFilterSet(QuickSearch):
     flavor = django_filters.CharFilter(field_name="flavor__name")
     image = django_filters.UUIDFilter(field_name="image_id")
     tag = django_filters.CharFilter(field_name="tags__tag")
-    created_after = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
-    created_before = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
+    created_after = MomentFilter(field_name="created_at", lookup_expr="gte")
+    created_before = MomentFilter(field_name="created_at", lookup_expr="lt")
 
     ip = django_filters.CharFilter(
         method="by_ipv4", help_text=_("An IPv4 address, or a regular expression from its start.")

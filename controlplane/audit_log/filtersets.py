@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 
 from controlplane.audit_log.models import AuditLogEntry, AuditResult
 from controlplane.audit_log.recording.actor_scope import DOORS
+from controlplane.infra.moment_filter import MomentFilter
 from controlplane.infra.quick_search import QuickSearch
 from controlplane.kernel.ids import parse_uuid
 
@@ -25,8 +26,8 @@ class AuditLogFilterSet(QuickSearch):
     result = django_filters.ChoiceFilter(choices=AuditResult.choices)
     request_id = django_filters.CharFilter()
     project = django_filters.UUIDFilter(field_name="project_id")
-    after = django_filters.IsoDateTimeFilter(field_name="occurred_at", lookup_expr="gte", label="Not before this time.")
-    before = django_filters.IsoDateTimeFilter(field_name="occurred_at", lookup_expr="lt", label="Before this time.")
+    after = MomentFilter(field_name="occurred_at", lookup_expr="gte", label="Not before this time.")
+    before = MomentFilter(field_name="occurred_at", lookup_expr="lt", label="Before this time.")
 
     class Meta:
         model = AuditLogEntry

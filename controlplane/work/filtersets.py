@@ -4,6 +4,7 @@ import django_filters
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from controlplane.infra.moment_filter import MomentFilter
 from controlplane.infra.quick_search import QuickSearch
 from controlplane.work.models import Heal, Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
@@ -62,8 +63,8 @@ class HealFilterSet(QuickSearch):
     search_ids = ("pk", "subject")
     search_requests = ("request_id",)
 
-    created_after = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
-    created_before = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
+    created_after = MomentFilter(field_name="created_at", lookup_expr="gte")
+    created_before = MomentFilter(field_name="created_at", lookup_expr="lt")
 
     class Meta:
         model = Heal

@@ -22,6 +22,7 @@ from controlplane.dashboard.pages import LONGEST_FILTER, filter_text, is_htmx, p
 from controlplane.identity.domain import Caller
 from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import KilonovaError, NotFound
+from controlplane.kernel.moments import in_utc
 from controlplane.kernel.natural import natural_key
 from controlplane.kernel.texts import gettext_noop
 from scheduling.domain.policy import Policy
@@ -216,6 +217,6 @@ def _readers(key: str, value: str, policy: Policy) -> Sequence[Mapping[str, obje
 def _moment(text: str) -> datetime | None:
     """When the form was opened; None for what is no moment, as a program may send it."""
     try:
-        return datetime.fromisoformat(text)
+        return in_utc(datetime.fromisoformat(text))
     except ValueError:
         return None

@@ -1,8 +1,9 @@
 """Values of query parameters, as Glance's clients write them."""
 
 import csv
-from datetime import UTC, datetime
+from datetime import datetime
 
+from controlplane.kernel.moments import in_utc
 from controlplane.openstack.faults import bad_request
 
 COMPARISONS = ("eq", "neq", "gt", "gte", "lt", "lte")
@@ -35,8 +36,8 @@ def moments_of(name: str, value: str) -> tuple[str, datetime]:
         comparison, rest = "eq", value
     try:
         moment = datetime.fromisoformat(rest)
-        return comparison, moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError) as error:
+        return comparison, in_utc(moment)
+    except ValueError as error:
         raise bad_request(
             f"Invalid value {value:.80} of {name}: write one of {', '.join(COMPARISONS)}, a colon, and a moment "
             "such as 2026-01-31T10:00:00Z."

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Generic, TypeVar, cast
 
 import orjson
@@ -13,6 +13,7 @@ from django.db.models.lookups import Exact
 from django.utils.dateparse import parse_datetime
 
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.moments import in_utc
 from controlplane.openstack.described import Schema, names_schema
 from controlplane.openstack.faults import bad_request, not_found
 from servers.openstack.paging import SortKey, page_after
@@ -93,14 +94,15 @@ def moment_is(column: str) -> VolumeListFilter:
         for part in value.split(","):
             operator, _, text = part.partition(":")
             try:
-                moment = parse_datetime(text)
+                found = parse_datetime(text)
+                moment = in_utc(found) if found is not None else None
             except ValueError:
                 moment = None
             if operator not in ("gt", "gte", "eq", "neq", "lt", "lte") or moment is None:
                 raise bad_request(
                     f"Invalid {column} value {part!r:.60}: write gt, gte, eq, neq, lt or lte, : and a time."
                 )
-            whole &= _compared(column, operator, moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+            whole &= _compared(column, operator, moment)
         return whole
 
     return VolumeListFilter(condition, since=60)

@@ -27,6 +27,7 @@ from controlplane.identity.selectors.application_credentials import (
 from controlplane.identity.services import application_credential_create, application_credential_delete
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.moments import in_utc
 from controlplane.openstack.answers import Empty, JsonAnswer
 from controlplane.openstack.faults import ApiFault, bad_request, not_found
 
@@ -118,12 +119,11 @@ def _moment(text: str | None) -> datetime | None:
     if not text:
         return None
     try:
-        found = parse_datetime(text)
+        if found := parse_datetime(text):
+            return in_utc(found)
     except ValueError:
-        found = None
-    if found is None:
-        raise bad_request("expires_at: it is no ISO 8601 moment, such as 2026-12-31T12:00:00Z.")
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+        pass
+    raise bad_request("expires_at: it is no ISO 8601 moment, such as 2026-12-31T12:00:00Z.")
 
 
 def _credential_json(call: IdentityCall, row: ApplicationCredential) -> CredentialJson:

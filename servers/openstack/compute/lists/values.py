@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import TypeVar
 
 from django.utils.dateparse import parse_datetime
-from django.utils.timezone import is_naive, make_aware
 
 from controlplane.kernel.booleans import is_boolean, is_true
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.moments import in_utc
 from controlplane.openstack.faults import bad_request
 
 T = TypeVar("T")
@@ -33,12 +33,11 @@ def moment(name: str, value: str) -> datetime:
     """A moment by ISO 8601; one without a zone is UTC. Raises Fault 400."""
     text = value.replace(" ", "+") if value.count(":") > 2 else value  # a plus sign that was not escaped
     try:
-        found = parse_datetime(text if ":" in text else f"{text}T00:00:00")
+        if found := parse_datetime(text if ":" in text else f"{text}T00:00:00"):
+            return in_utc(found)
     except ValueError:
-        found = None
-    if found is None:
-        raise bad_request(f"Invalid input for query parameters {name}. Value: {value:.80}. It is no moment.")
-    return make_aware(found) if is_naive(found) else found
+        pass
+    raise bad_request(f"Invalid input for query parameters {name}. Value: {value:.80}. It is no moment.")
 
 
 def identifier(_name: str, value: str) -> uuid.UUID | None:
