@@ -1,5 +1,7 @@
 """What costs seconds is asked for one at a time, and what nobody needs to make twice is kept."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from controlplane.infra.answer_budget import answer_budget
 from controlplane.infra.api.schema import CachedSchema
+from tests.fixtures.spending import PROCESSES, spend
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -53,6 +56,29 @@ def test_schema_is_made_once_and_says_what_is_taken_and_answered() -> None:
     for name in ("actions", "interfaces", "volumes"):
         answered = said["paths"][f"/api/instances/{{id}}/{name}/"]["get"]["responses"]["200"]["content"]
         assert answered["application/json"]["schema"]["type"] == "array", name
+
+
+ASK_AT_ONCE = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+import django
+django.setup()
+from django.test import Client
+from django.urls import get_resolver
+get_resolver().url_patterns
+together = threading.Barrier(6)
+def ask(_):
+    together.wait()
+    return Client(raise_request_exception=False).get("/api/schema/?format=json").status_code
+with ThreadPoolExecutor(6) as threads:
+    print(sorted(threads.map(ask, range(6))))
+"""
+
+
+def test_schema_that_several_ask_for_first_of_all_in_a_process_is_given_to_each() -> None:
+    spend(PROCESSES)
+    done = subprocess.run([sys.executable, "-c", ASK_AT_ONCE], capture_output=True, text=True, check=False)
+    assert done.stdout == "[200, 200, 200, 200, 200, 200]\n", done.stderr[-2000:]
 
 
 def test_readiness_is_looked_at_once_a_second_however_many_ask(settings: Any) -> None:
