@@ -13,6 +13,7 @@ from controlplane.infra.moment_filter import MomentFilter
 from controlplane.infra.quick_search import MAX_WORDS, QUICK_SEARCH, REQUEST_START, QuickSearch
 from controlplane.kernel.ids import parse_uuid
 from controlplane.work.filtersets import WorkFilterSet
+from scheduling.fleet.selectors.liveness import HostStatus, hosts_of_status
 from servers.fields import refuse_if
 from servers.models import BuildRequest, ConsoleSession, Flavor, Image, Instance, InstanceTag
 from servers.networks.selectors.address_search import addressed, instances_by_address, pattern_reasons
@@ -106,9 +107,13 @@ class InstanceFilterSet(QuickSearch):
 
 
 class OperatorInstanceFilterSet(InstanceFilterSet):
-    """The same, and what only operators may ask: ?host="""
+    """The same, and what only operators may ask: ?host=, ?host_status="""
 
     search_fields = (*InstanceFilterSet.search_fields, "host", "node")
+
+    host_status = django_filters.ChoiceFilter(
+        method="by_host_status", choices=[(one.value, one.value) for one in HostStatus], label=_("Status of the host")
+    )
 
     class Meta(InstanceFilterSet.Meta):
         fields = [*InstanceFilterSet.Meta.fields, "host"]
@@ -117,6 +122,16 @@ class OperatorInstanceFilterSet(InstanceFilterSet):
     def condition_of(cls, word: str) -> Q:
         """Also by its project."""
         return super().condition_of(word) | Q(project_id__in=project_ids_like(word))
+
+    def by_host_status(self, rows: QuerySet[Instance], _name: str, value: str) -> QuerySet[Instance]:
+        """Those on hosts of this status. A host that is not registered is UNKNOWN; on no host, it has none."""
+        status = HostStatus(value)
+        if status is not HostStatus.UNKNOWN:
+            return rows.filter(host__in=hosts_of_status(status))
+        others = Q(pk__in=[])
+        for one in (HostStatus.DOWN, HostStatus.MAINTENANCE, HostStatus.UP):
+            others |= Q(host__in=hosts_of_status(one))
+        return rows.exclude(host="").exclude(others)
 
 
 def instance_filters(*, is_admin: bool) -> type[InstanceFilterSet]:

@@ -55,6 +55,7 @@ from servers.instances.selectors.instances import (
     pending_instances,
 )
 from servers.instances.selectors.interfaces import instance_interfaces
+from servers.instances.selectors.silence import liveness_of, silence_of
 from servers.instances.services.act import instance_act
 from servers.instances.services.create import instances_create
 from servers.instances.services.delete import instance_delete
@@ -303,7 +304,8 @@ class InstanceViewSet(
         """What happened to it, step by step."""
         caller = caller_of(request)
         instance = instance_get(caller=caller, instance_id=uuid_in_path(pk, what="Instance"))
-        return Response(JourneyOutput(journey(instance.pk), context={"caller": caller}).data)
+        context = {"caller": caller, "silence": silence_of(instance)}
+        return Response(JourneyOutput(journey(instance.pk), context=context).data)
 
 
 def _secret_of(asked: dict[str, Any]) -> dict[str, str]:
@@ -327,4 +329,5 @@ def _shown(request: Request, instances: Iterable[Instance]) -> list[dict[str, An
         faults=latest_faults(failed),
         interfaces=instance_interfaces(rows),
         disks=instance_disks(rows),
+        hosts=liveness_of(rows),
     )
