@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.identity.selectors.people import project_ids_like, user_ids_like
-from controlplane.infra.moment_filter import MomentFilter
+from controlplane.infra.list_filters import MomentFilter, YesNoFilter
 from controlplane.infra.quick_search import MAX_WORDS, QUICK_SEARCH, REQUEST_START, QuickSearch
 from controlplane.kernel.ids import parse_uuid
 from controlplane.work.filtersets import WorkFilterSet
@@ -149,7 +149,7 @@ class ConsoleSessionFilterSet(QuickSearch):
 
     instance = django_filters.UUIDFilter(field_name="instance_uuid")
     user = django_filters.UUIDFilter(field_name="user_id")
-    is_open = django_filters.BooleanFilter(field_name="ended_at", lookup_expr="isnull", label="Open now")
+    is_open = YesNoFilter(field_name="ended_at", lookup_expr="isnull", label="Open now")
 
     class Meta:
         model = ConsoleSession

@@ -169,12 +169,15 @@ REST_FRAMEWORK = {
         "controlplane.identity.api.authentication.TokenAuthentication",
         "controlplane.identity.api.authentication.PageSessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["controlplane.identity.api.permissions.RoleRequired"],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "controlplane.identity.api.permissions.RoleRequired",
+        "controlplane.infra.api.filtering.KnownParameters",
+    ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["controlplane.infra.api.parsers.BodyParser"],
     "DEFAULT_FILTER_BACKENDS": [
-        "django_filters.rest_framework.DjangoFilterBackend",
-        "rest_framework.filters.OrderingFilter",
+        "controlplane.infra.api.filtering.KnownFilters",
+        "controlplane.infra.api.filtering.KnownOrder",
     ],
     "DEFAULT_PAGINATION_CLASS": "controlplane.infra.api.pagination.StandardPagination",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",

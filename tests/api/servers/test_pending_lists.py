@@ -115,4 +115,4 @@ def test_list_of_everybodys_has_what_waits_of_every_project(who: world.People) -
     requests(who, 3)
     world.create(who.stranger)
     assert world.client_of(who.admin).get("/api/instances/?all_projects=1").json()["count"] == 4
-    assert world.client_of(who.member).get("/api/instances/?all_projects=1").json()["count"] == 3
+    assert world.client_of(who.member).get("/api/instances/?all_projects=0").json()["count"] == 3
