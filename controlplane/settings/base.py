@@ -63,6 +63,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "controlplane.identity.actor_middleware.ActorMiddleware",
     "controlplane.infra.fast_path.FastPathMiddleware",
+    "controlplane.infra.api.closing_slash.ClosingSlash",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
