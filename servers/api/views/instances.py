@@ -36,6 +36,7 @@ from servers.api.views.instance_interfaces import InstanceInterfaces
 from servers.api.views.instance_volumes import InstanceVolumes
 from servers.api.views.instance_watching import InstanceWatching
 from servers.filtersets_instance import InstanceFilterSet, instance_filters
+from servers.filtersets_pending import pending_matching
 from servers.instances.actions.lifecycle import CREATE, DELETE, SCHEDULE_AGAIN
 from servers.instances.actions.record import RESET_STATE, UPDATE
 from servers.instances.actions.rescue import REBUILD, RESCUE
@@ -133,7 +134,7 @@ class InstanceViewSet(
             raise Forbidden("Only administrators see the instances of every project.", field="all_projects")
         rows = self.filter_queryset(instances_visible(caller=caller, all_projects=everywhere))
         waiting = pending_instances(caller=caller, all_projects=everywhere)
-        pending = self.filterset_class.pending(waiting, request.query_params)
+        pending = pending_matching(waiting, request.query_params, is_admin=caller.sees_all)
         page = self.paginate_queryset(PendingFirst(pending, rows))  # type: ignore[arg-type]  # a sequence is all it needs
         return self.get_paginated_response(_shown(request, page or []))
 
