@@ -123,7 +123,7 @@ def _addresses(client: Any, path: str, lists: dict[str, list[str]]) -> list[str]
     if match is None:
         return [path]
     if (above := path[: match.start()]) not in lists:
-        answer = client.get(f"{above}?page_size=100&all_projects=1")
+        answer = client.get(above, {"all_projects": 1} if above == "/api/instances/" else {})
         lists[above] = _names_of(answer.json()) if answer.status_code == 200 else []
     return [PARAMETER.sub(name, path) for name in lists[above]]
 

@@ -46,11 +46,13 @@ def test_page_of_what_would_help_says_so() -> None:
 
 
 def test_schema_is_made_once_and_says_what_is_taken_and_answered() -> None:
-    first, second = (Client().get("/api/schema/?format=json&version=9") for _ in range(2))
+    first, second = (Client().get("/api/schema/?format=json") for _ in range(2))
     assert first.content == second.content
     assert first.json()["openapi"].startswith("3.")
     assert Client().get("/api/schema/").content != first.content
     assert len(CachedSchema.made) <= 4
+    for unknown in ("version", "lang"):
+        assert Client().get(f"/api/schema/?format=json&{unknown}=9").json()["error"]["field"] == unknown
     said = first.json()
     assert said["components"]["schemas"]["ProjectBody"]["additionalProperties"] is False
     for name in ("actions", "interfaces", "volumes"):
@@ -88,3 +90,11 @@ def test_readiness_is_looked_at_once_a_second_however_many_ask(settings: Any) ->
         first, second = Client().get("/readyz"), Client().get("/readyz")
     assert first.json() == second.json()
     assert len(queries) == 0
+
+
+def test_page_of_the_document_loads_its_own_script() -> None:
+    """Swagger UI asks for it by a parameter of its address; the page is no route of the API's."""
+    page = Client().get("/api/docs/")
+    assert "/api/docs/?script=" in page.text
+    script = Client().get("/api/docs/?script=")
+    assert (script.status_code, "SwaggerUIBundle" in script.text) == (200, True)
