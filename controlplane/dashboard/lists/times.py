@@ -5,7 +5,7 @@ from datetime import datetime
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from controlplane.infra.moment_filter import MomentField
+from controlplane.infra.list_filters import MomentField
 from controlplane.kernel.moments import in_utc
 
 MINUTES = "%Y-%m-%dT%H:%M"
