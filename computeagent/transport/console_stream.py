@@ -1,11 +1,16 @@
 """A console's way to the control plane: a WebSocket, opened outward through the same proxy and with the same trust."""
 
+import asyncio
+import functools
 import ssl
+import threading
+from collections.abc import Coroutine
 from contextlib import suppress
+from typing import Any, TypeVar
 
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.protocol import State
-from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from computeagent.protocol.consoles import CONSOLE_HEADER, CONSOLE_PATH, MAX_MESSAGE_BYTES
@@ -13,6 +18,9 @@ from computeagent.protocol.wire import PROTOCOL_VERSION, VERSION_HEADER
 from computeagent.transport.address import CONNECT_S, ControlPlaneAddress
 from computeagent.transport.secret_file import SecretFile
 from controlplane.kernel.errors import NotFound, Unavailable
+
+T = TypeVar("T")
+_ONE_LOOP = threading.Lock()
 
 
 class WebSocketStream:
@@ -29,7 +37,7 @@ class WebSocketStream:
     def read(self) -> bytes:
         """See ConsoleStream."""
         try:
-            data = self._connection.recv()
+            data = _done(self._connection.recv())
         except ConnectionClosed:
             return b""
         return data.encode() if isinstance(data, str) else data
@@ -37,14 +45,14 @@ class WebSocketStream:
     def write(self, data: bytes) -> None:
         """See ConsoleStream."""
         try:
-            self._connection.send(data)
+            _done(self._connection.send(data))
         except ConnectionClosed as error:
             raise ConnectionResetError(str(error)) from error
 
     def close(self) -> None:
         """See ConsoleStream."""
         with suppress(OSError):
-            self._connection.close()
+            _done(self._connection.close())
 
 
 def console_dial(address: ControlPlaneAddress, secret: SecretFile, session_id: str) -> WebSocketStream:
@@ -55,8 +63,9 @@ def console_dial(address: ControlPlaneAddress, secret: SecretFile, session_id: s
         VERSION_HEADER: str(PROTOCOL_VERSION),
         CONSOLE_HEADER: session_id,
     }
-    try:
-        connection = connect(
+
+    async def opened() -> ClientConnection:
+        return await connect(
             "ws" + url.removeprefix("http"),
             additional_headers=headers,
             ssl=_trust(address) if url.startswith("https:") else None,
@@ -67,6 +76,9 @@ def console_dial(address: ControlPlaneAddress, secret: SecretFile, session_id: s
             max_size=MAX_MESSAGE_BYTES,
             proxy=address.proxy() or None,
         )
+
+    try:
+        connection = _done(opened())
     except InvalidStatus as error:
         if error.response.status_code == 404:
             raise NotFound("nobody waits for it any more") from error
@@ -74,6 +86,23 @@ def console_dial(address: ControlPlaneAddress, secret: SecretFile, session_id: s
     except (InvalidHandshake, InvalidURI, OSError, TimeoutError) as error:
         raise Unavailable(f"the control plane cannot be reached for a console: {error}") from error
     return WebSocketStream(connection)
+
+
+@functools.cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """That of all consoles of this process. The library's threads read and write one TLS connection at the same time,
+    which OpenSSL does not allow: before Python 3.13 a request or a message is lost now and then.
+    """
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="consoles", daemon=True).start()
+    return loop
+
+
+def _done(what: Coroutine[Any, Any, T]) -> T:
+    """Its result. Raises what it raises."""
+    with _ONE_LOOP:
+        loop = _loop()
+    return asyncio.run_coroutine_threadsafe(what, loop).result()
 
 
 def _trust(address: ControlPlaneAddress) -> ssl.SSLContext:

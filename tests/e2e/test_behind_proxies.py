@@ -2,6 +2,7 @@
 certificates of their own.
 """
 
+import asyncio
 import hashlib
 import http.client
 import json
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.sync.client import connect
+from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from computeagent.protocol.conductor import Conductor
@@ -198,20 +199,25 @@ def consoles_cross_from_machine_to_machine(proxy: Proxy, token: str, instance: s
     """Browser and host come each to a process of one of both machines, as the proxy has it: what is typed comes back by
     all ways, those over the network of the machines among them.
     """
-    trust = ssl.create_default_context(cafile=str(proxy.certificates.authority))
     for number in range(CONSOLES):
         status, access = api(proxy, token, f"/api/instances/{instance}/consoles/", {"kind": "serial"})
         assert status == 201, access
-        protocols = [Subprotocol("binary"), Subprotocol(f"kilonova.token.{access['token']}")]
-        address = f"{proxy.url.replace('https', 'wss', 1)}/consoles/stream/"
-        with connect(
-            address, subprotocols=protocols, ssl=trust, compression=None, proxy=None, open_timeout=ANSWERS_S
-        ) as console:
-            said = b""
-            while not said.endswith(b"\n"):
-                said += bytes(console.recv(timeout=ANSWERS_S))  # type: ignore[arg-type]
-            console.send(b"typed %d" % number)
-            assert console.recv(timeout=ANSWERS_S) == b"typed %d" % number
+        asyncio.run(console_answers(proxy, access["token"], b"typed %d" % number))
+
+
+async def console_answers(proxy: Proxy, token: str, typed: bytes) -> None:
+    # Not the library's threads, which use one TLS connection at the same time.
+    trust = ssl.create_default_context(cafile=str(proxy.certificates.authority))
+    protocols = [Subprotocol("binary"), Subprotocol(f"kilonova.token.{token}")]
+    address = f"{proxy.url.replace('https', 'wss', 1)}/consoles/stream/"
+    async with connect(
+        address, subprotocols=protocols, ssl=trust, compression=None, proxy=None, open_timeout=ANSWERS_S
+    ) as console:
+        said = b""
+        while not said.endswith(b"\n"):
+            said += bytes(await asyncio.wait_for(console.recv(), ANSWERS_S))  # type: ignore[arg-type]
+        await console.send(typed)
+        assert await asyncio.wait_for(console.recv(), ANSWERS_S) == typed
 
 
 def clients_that_stall_hold_up_nobody(site: Site, proxy: Proxy) -> None:
