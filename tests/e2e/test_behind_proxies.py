@@ -86,6 +86,7 @@ def site(module_processes: Processes, postgres_url: str, tmp_path_factory: pytes
         "TRUSTED_PROXIES": "1",
         "METRICS_ALLOW": ADDRESS_OF_THE_ALLOWED,
         "CONSOLE_RELAY_ADDRESS": "127.0.0.1",
+        "SERVICE_DOWN_TIME_S": "180",  # a third of it is how long a poll may last
     }
     cloud = Installation(module_processes, directory / "state", driver="fake", hypervisors=1, env=env).start()
     yield Site(cloud, free_port(), certificates_make(directory / "tls"))
