@@ -13,6 +13,7 @@ from computeagent.agent.first_boot import guest_with_first_boot
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.images import image_fetch, images_fetch
 from computeagent.agent.power import report_done, report_failure
+from computeagent.agent.shut_down import guest_shut_down
 from computeagent.agent.steps import StepRecorder
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.rescue_image import of_rescue_image
@@ -59,7 +60,7 @@ def rescue(context: AgentContext, held: HeldLease) -> None:
         with steps.step("rescuing"):
             complete = guest_with_first_boot(context, held)
             held.check()
-            context.driver.stop(held.guest.uuid, grace_s=context.options.stop_grace_s, check=held.check)
+            guest_shut_down(context, held, steps)
             return context.driver.rescue(complete)
 
     _act(context, held, booted)

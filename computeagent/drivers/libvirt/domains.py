@@ -3,6 +3,7 @@
 import logging
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from typing import Any
 
 from computeagent.drivers.base import Check, DriverError, ForeignGuest, always
@@ -85,15 +86,19 @@ def domain_start(domain: Any) -> None:
             raise
 
 
-def domain_stop(domain: Any, *, grace_s: float, check: Check = always) -> None:
+def domain_stop(
+    domain: Any, *, grace_s: float, check: Check = always, plug_pulled: Callable[[], None] = always
+) -> None:
     """Ask the guest to power off, and pull the plug after `grace_s` seconds; 0 pulls it at once. What `check` raises
-    meanwhile leaves the guest as it is.
+    meanwhile leaves the guest as it is; `plug_pulled` is called where it was given time, and in vain.
     """
     deadline = time.monotonic() + grace_s
     if grace_s > 0 and _ask(domain):
         while domain.isActive() and time.monotonic() < deadline:
             check()
             time.sleep(min(STOP_POLL_S, max(0.01, deadline - time.monotonic())))
+    if grace_s > 0 and domain.isActive():
+        plug_pulled()
     domain_kill(domain)
 
 

@@ -194,13 +194,15 @@ class LibvirtDriver(GuestViews, GuestVolumeVerbs):
         """Power on, with a freshly made definition."""
         return self._run(guest, f"starting {guest.uuid}")
 
-    def stop(self, guest_uuid: str, *, grace_s: float, check: Check = always) -> GuestFacts:
+    def stop(
+        self, guest_uuid: str, *, grace_s: float, check: Check = always, plug_pulled: Callable[[], None] = always
+    ) -> GuestFacts:
         """Power off. A guest that is not there is off."""
         conn = self._connection.handle()
         with translated(f"stopping {guest_uuid}"):
             domain = domain_lookup(conn, guest_uuid)
             if domain is not None:
-                domain_stop(domain, grace_s=grace_s, check=check)
+                domain_stop(domain, grace_s=grace_s, check=check, plug_pulled=plug_pulled)
         return GuestFacts(power_state=PowerState.SHUTDOWN)
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:

@@ -3,7 +3,7 @@
 from scheduling.fleet.selectors.liveness import SilentHost, hosts_silent
 from servers.conf import server_options
 from servers.instances.actions.lifecycle import DELETE, FORCE_DELETE
-from servers.instances.actions.rule import ActionRule
+from servers.instances.actions.rule import ActionRule, work_deadline_s
 from servers.models import Instance
 
 
@@ -12,8 +12,8 @@ def silence_of(instance: Instance) -> SilentHost | None:
     return hosts_silent([instance.host]).get(instance.host) if instance.host else None
 
 
-def wait_s(rule: ActionRule) -> float:
+def wait_s(rule: ActionRule, instance: Instance) -> float:
     """For how many seconds at most an action waits for a host that is silent; 0: it has nothing to do there."""
     if rule.work is None and rule not in (DELETE, FORCE_DELETE):
         return 0.0
-    return rule.deadline_s or server_options().build_deadline_s
+    return work_deadline_s(rule, instance) or server_options().build_deadline_s
