@@ -17,7 +17,6 @@ from computeagent.drivers.libvirt.domains import (
     domain_pause,
     domain_save,
     domain_start,
-    domain_stop,
     domain_unpause,
     is_running,
     running_guests,
@@ -32,6 +31,7 @@ from computeagent.drivers.libvirt.host_sizes import disk_sizes, overridden, shar
 from computeagent.drivers.libvirt.interface_plug import interface_attach, interface_detach
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.refusals import guest_refusals
+from computeagent.drivers.libvirt.shutting_down import domain_stop
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
 from computeagent.drivers.libvirt.volume_secrets import secrets_defined, secrets_forget
 from computeagent.drivers.libvirt.volume_verbs import GuestVolumeVerbs

@@ -4,30 +4,47 @@ from collections.abc import Callable
 
 import pytest
 
-from computeagent.drivers.libvirt.domains import domain_stop
+from computeagent.drivers.libvirt.binding import libvirt
+from computeagent.drivers.libvirt.shutting_down import domain_stop
 
 pytestmark = pytest.mark.libvirt
+ACPI, AGENT = libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN, libvirt.VIR_DOMAIN_SHUTDOWN_GUEST_AGENT
+SILENCE_S = 5.0
+"""How long libvirt waits for an agent that opened its port and says nothing."""
 
 
 class Domain:
-    """Runs until it is destroyed, or asked if it hears the power button."""
+    """Runs until it is destroyed. What it `hears` switches it off at once; or after `lasts` looks at it."""
 
-    def __init__(self, *, hears: bool = False) -> None:
-        self.hears, self.is_on, self.said = hears, True, list[str]()
+    def __init__(self, *, hears: str = "", has_silent_agent: bool = False, lasts: int = 0) -> None:
+        self.hears, self.has_silent_agent, self.lasts = hears, has_silent_agent, lasts
+        self.is_on, self.said, self.now = True, list[str](), 0.0
+        self.is_going = False
+
+    def clock(self) -> float:
+        return self.now
 
     def isActive(self) -> bool:  # noqa: N802 - libvirt's name
+        if self.is_going:
+            self.is_on = self.lasts > 0
+            self.lasts -= 1
         return self.is_on
 
     def state(self) -> list[int]:
         return [1, 1] if self.is_on else [5, 1]
 
-    def shutdown(self) -> None:
-        self.said.append("shutdown")
-        self.is_on = not self.hears
+    def shutdownFlags(self, flags: int) -> None:  # noqa: N802 - libvirt's name
+        asked = {ACPI: "button", AGENT: "agent"}[flags]
+        if asked == "agent" and self.has_silent_agent:
+            self.now += SILENCE_S
+        if asked == "agent" and self.hears != "agent":
+            raise libvirt.libvirtError("the guest agent does not answer")
+        self.said.append(asked)
+        self.is_going = self.is_going or asked == self.hears
 
     def destroy(self) -> None:
         self.said.append("destroy")
-        self.is_on = False
+        self.is_on = self.is_going = False
 
     def note(self, word: str) -> Callable[[], None]:
         return lambda: self.said.append(word)
@@ -36,12 +53,19 @@ class Domain:
 @pytest.mark.parametrize(
     ("grace_s", "hears", "said"),
     [
-        (0.02, False, ["shutdown", "pulled", "destroy"]),
-        (0.02, True, ["shutdown"]),
-        (0.0, True, ["destroy"]),
+        (0.02, "", ["button", "pulled", "destroy"]),
+        (60.0, "button", ["button"]),
+        (60.0, "agent", ["button", "agent"]),
+        (0.0, "button", ["destroy"]),
     ],
 )
-def test_the_plug_is_pulled_after_the_grace_and_it_is_told(grace_s: float, hears: bool, said: list[str]) -> None:
+def test_the_plug_is_pulled_after_the_grace_and_it_is_told(grace_s: float, hears: str, said: list[str]) -> None:
     domain = Domain(hears=hears)
     domain_stop(domain, grace_s=grace_s, plug_pulled=domain.note("pulled"))
     assert domain.said == said
+
+
+def test_silent_agent_takes_no_time_of_a_guest_that_hears_the_power_button() -> None:
+    domain = Domain(hears="button", has_silent_agent=True, lasts=2)
+    domain_stop(domain, grace_s=SILENCE_S, plug_pulled=domain.note("pulled"), clock=domain.clock)
+    assert domain.said == ["button"]
