@@ -20,19 +20,24 @@ def domain_stop(
     """Ask the guest to power off, and pull the plug after `grace_s` seconds; 0 pulls it at once. What `check` raises
     meanwhile leaves the guest as it is; `plug_pulled` is called where it was given time, and in vain.
     """
-    if grace_s > 0 and _ask(domain):
+    if grace_s > 0:
+        is_asked = _ask(domain)
         # From now on: an agent inside that is silent takes seconds to be asked.
         deadline = clock() + grace_s
         while domain.isActive() and clock() < deadline:
             check()
             time.sleep(min(STOP_POLL_S, max(0.01, deadline - clock())))
+            # One that cannot be asked now is asked again, and keeps its time.
+            is_asked = is_asked or _ask(domain)
     if grace_s > 0 and domain.isActive():
         plug_pulled()
     domain_kill(domain)
 
 
 def power_button_press(domain: Any) -> None:
-    """ACPI's, which needs nobody inside who answers. Raises LibvirtError."""
+    """ACPI's, which needs nobody inside who answers; a guest that sleeps is woken for it. Raises LibvirtError."""
+    if domain.state()[0] == libvirt.VIR_DOMAIN_PMSUSPENDED:
+        domain.pMWakeup(0)
     try:
         domain.shutdownFlags(libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)
     except LibvirtError as error:

@@ -19,7 +19,8 @@ class Domain:
     def __init__(self, *, hears: str = "", has_silent_agent: bool = False, lasts: int = 0) -> None:
         self.hears, self.has_silent_agent, self.lasts = hears, has_silent_agent, lasts
         self.is_on, self.said, self.now = True, list[str](), 0.0
-        self.is_going = False
+        self.is_going = self.is_asleep = False
+        self.refusals = 0
 
     def clock(self) -> float:
         return self.now
@@ -31,10 +32,20 @@ class Domain:
         return self.is_on
 
     def state(self) -> list[int]:
+        if self.is_asleep:
+            return [libvirt.VIR_DOMAIN_PMSUSPENDED, 0]
         return [1, 1] if self.is_on else [5, 1]
+
+    def pMWakeup(self, flags: int) -> None:  # noqa: N802 - libvirt's name
+        assert flags == 0
+        self.said.append("wake")
+        self.is_asleep = False
 
     def shutdownFlags(self, flags: int) -> None:  # noqa: N802 - libvirt's name
         asked = {ACPI: "button", AGENT: "agent"}[flags]
+        if self.is_asleep or self.refusals:
+            self.refusals -= 1
+            raise libvirt.libvirtError("cannot be asked now")
         if asked == "agent" and self.has_silent_agent:
             self.now += SILENCE_S
         if asked == "agent" and self.hears != "agent":
@@ -68,4 +79,18 @@ def test_the_plug_is_pulled_after_the_grace_and_it_is_told(grace_s: float, hears
 def test_silent_agent_takes_no_time_of_a_guest_that_hears_the_power_button() -> None:
     domain = Domain(hears="button", has_silent_agent=True, lasts=2)
     domain_stop(domain, grace_s=SILENCE_S, plug_pulled=domain.note("pulled"), clock=domain.clock)
+    assert domain.said == ["button"]
+
+
+def test_guest_that_sleeps_is_woken_to_be_shut_down() -> None:
+    domain = Domain(hears="button")
+    domain.is_asleep = True
+    domain_stop(domain, grace_s=60.0, plug_pulled=domain.note("pulled"))
+    assert domain.said == ["wake", "button"]
+
+
+def test_guest_that_cannot_be_asked_now_is_asked_again_and_keeps_its_time() -> None:
+    domain = Domain(hears="button")
+    domain.refusals = 2
+    domain_stop(domain, grace_s=60.0, plug_pulled=domain.note("pulled"))
     assert domain.said == ["button"]
