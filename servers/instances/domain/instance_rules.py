@@ -4,10 +4,10 @@ import base64
 import binascii
 import re
 import secrets
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from computeagent.protocol.names import HOSTNAME_MAX_CHARS, hostname_from_name
 from controlplane.kernel.texts import phrase as _
 from servers.fields import Problems, Reasons, name_reasons, problems_found, text_reasons, whole_number_reasons
 
@@ -17,7 +17,6 @@ TAGS_MAX = 50
 TAG_MAX_CHARS = 60
 USER_DATA_MAX_CHARS = 65535
 COUNT_MAX = 10_000
-HOSTNAME_MAX_CHARS = 63
 
 _METADATA_KEY = re.compile(r"[a-zA-Z0-9\-_:. ]{1,255}")
 _HOST_LABEL = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?")
@@ -180,13 +179,6 @@ def hostname_in_batch(name: str, instance_uuid: str, index: int, count: int) -> 
         return label
     suffix = f"-{index + 1}"
     return label[: HOSTNAME_MAX_CHARS - len(suffix)].rstrip("-") + suffix
-
-
-def hostname_from_name(name: str, instance_uuid: str) -> str:
-    """A host name made from the instance's name (Nova's `sanitize_hostname`); `server-<uuid>` where nothing is left."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    label = re.sub(r"[^a-z0-9-]", "", re.sub(r"[ _.]", "-", plain.lower()))
-    return label.strip("-")[:HOSTNAME_MAX_CHARS].rstrip("-") or f"server-{instance_uuid}"
 
 
 def image_fit_problems(

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from computeagent.protocol.names import hostname_from_name
 from servers.instances.domain.instance_rules import (
     ZoneRequest,
     count_problems,
-    hostname_from_name,
     hostname_reasons,
     image_fit_problems,
     instance_names,
