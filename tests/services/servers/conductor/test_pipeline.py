@@ -7,7 +7,7 @@ import pytest
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
-from controlplane.kernel.errors import Conflict, Fenced, QuotaExceeded
+from controlplane.kernel.errors import Conflict, Fenced, InvalidFields, QuotaExceeded
 from controlplane.work.models import Work
 from controlplane.work.reconcile import reconcile_once
 from placement.domain import ConsumerState
@@ -311,6 +311,21 @@ def test_same_host_and_different_host_hints_are_obeyed() -> None:
     far = world.active(who.member, "far", hints={"different_host": str(first.pk)})
     assert near.host == first.host
     assert far.host != first.host
+
+
+def test_hints_may_name_an_instance_that_waits_to_be_scheduled() -> None:
+    who = world.cloud("h1", "h2", "h3")
+    first = world.create(who.member)[0]
+    assert first.is_pending
+    far = world.create(who.member, "far", hints={"different_host": [str(first.pk)]})[0]
+    near = world.create(who.member, "near", hints={"same_host": [str(first.pk)]})[0]
+    with pytest.raises(InvalidFields, match="no instance"):
+        world.create(who.stranger, "strange", hints={"different_host": [str(first.pk)]})
+    world.pump()
+    world.finish_builds()
+    hosts = {one.name: one.host for one in Instance.objects.all()}
+    assert hosts[near.name] == hosts[first.name]
+    assert hosts[far.name] not in ("", hosts[first.name])
 
 
 def test_disabled_host_gets_nothing_new() -> None:
