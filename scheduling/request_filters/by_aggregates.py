@@ -30,8 +30,16 @@ def require_tenant_aggregate(request: ScheduleRequest, around: Surroundings) -> 
 
 
 def map_az_to_placement_aggregate(request: ScheduleRequest, around: Surroundings) -> Addition:
-    """The aggregates of the zone. A zone that no aggregate makes (the default one) adds nothing."""
+    """The aggregates of the zone. In the default one are also all hosts that are in none: not those of other zones.
+
+    Nova adds nothing for a zone that no aggregate makes, and where one makes the default zone, finds its hosts alone.
+    """
     zone = request.availability_zone
+    if zone == around.options.default_availability_zone:
+        others = frozenset(
+            each.uuid for each in around.aggregates if each.metadata.get(ZONE_KEY, zone) not in ("", zone)
+        )
+        return Addition(forbidden_aggregates=others)
     there = frozenset(each.uuid for each in around.aggregates if zone and each.metadata.get(ZONE_KEY) == zone)
     return Addition(member_of=(there,)) if there else NOTHING
 

@@ -14,6 +14,7 @@ from placement.domain import ConsumerState
 from placement.models import Consumer
 from placement.selectors import allocations_by_consumer, provider_views
 from placement.services import allocations_replace
+from scheduling.fleet.services.aggregates import aggregate_create_whole
 from scheduling.fleet.services.service_states import service_disable
 from servers.agent_api import conductor_connect
 from servers.instances.domain.bodies import InstanceBody
@@ -326,6 +327,13 @@ def test_hints_may_name_an_instance_that_waits_to_be_scheduled() -> None:
     hosts = {one.name: one.host for one in Instance.objects.all()}
     assert hosts[near.name] == hosts[first.name]
     assert hosts[far.name] not in ("", hosts[first.name])
+
+
+def test_aggregate_without_hosts_that_names_the_default_zone_takes_no_host_out_of_it() -> None:
+    who = world.cloud("h1", "h2")
+    aggregate_create_whole(name="east", metadata={"availability_zone": "az-east"}, hosts=["h2"])
+    aggregate_create_whole(name="empty", metadata={"availability_zone": "nova"})
+    assert world.active(who.member, availability_zone="nova").host == "h1"
 
 
 def test_disabled_host_gets_nothing_new() -> None:
