@@ -18,9 +18,10 @@ class ServersConfig(AppConfig):
         )
         from scheduling.fleet.cache.host_details import instance_source_register  # noqa: PLC0415
         from scheduling.fleet.selectors.present_facts import facts_source_register  # noqa: PLC0415
+        from scheduling.fleet.services.host_zones import instance_counts_register  # noqa: PLC0415
         from scheduling.fleet.services.providers import aggregate_source_register  # noqa: PLC0415
         from servers.checks import register_all  # noqa: PLC0415
-        from servers.instances.selectors.host_instances import LivingInstances  # noqa: PLC0415
+        from servers.instances.selectors.host_instances import LivingInstances, instance_counts  # noqa: PLC0415
         from servers.instances.selectors.preview_facts import instance_preview_facts  # noqa: PLC0415
         from servers.instances.selectors.scheduling_facts import loads_watch  # noqa: PLC0415
         from servers.instances.services.project_contents import (  # noqa: PLC0415
@@ -37,4 +38,5 @@ class ServersConfig(AppConfig):
         loads_watch()
         facts_source_register(instance_preview_facts)
         instance_source_register(LivingInstances)
+        instance_counts_register(instance_counts)
         aggregate_source_register("volume pools", shared_pools_reached)

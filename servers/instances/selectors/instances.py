@@ -137,7 +137,7 @@ def instances_unknown(*, caller: Caller, ids: list[uuid.UUID], everywhere: bool 
     requests = BuildRequest.objects.filter(instance_uuid__in=ids)
     rows = Instance.objects.filter(pk__in=ids, deleted_at__isnull=True)
     if not caller.sees_all and not everywhere:
-        requests, rows = (each.filter(project_id=caller.project_id) for each in (requests, rows))
+        requests, rows = requests.filter(project_id=caller.project_id), rows.filter(project_id=caller.project_id)
     # Requests first: one that gets its row between the two questions is in the second answer.
     known = {*requests.values_list("instance_uuid", flat=True), *rows.values_list("pk", flat=True)}
     return [one for one in ids if one not in known]
