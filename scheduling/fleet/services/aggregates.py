@@ -13,6 +13,7 @@ from controlplane.audit_log.recording.audited import audited
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
 from controlplane.kernel.texts import phrase as _
 from controlplane.work.hints import HOSTS, changed
+from scheduling.domain.zone_names import zone_name_problem
 from scheduling.errors import HostInUse
 from scheduling.fleet.services.host_zones import zone_of_hosts_check, zones_unchanged
 from scheduling.fleet.services.providers import host_aggregates_mirror
@@ -237,13 +238,13 @@ def _merged(old: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[s
 
 
 def _checked_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Text to text, each at most 255 characters; a zone's name is not empty and has no colon (`zone:host`)."""
+    """Text to text, each at most 255 characters; a zone's name is one."""
     for key, value in metadata.items():
         if not isinstance(value, str) or not 0 < len(str(key)) <= 255 or len(value) > 255:
             raise Invalid(
                 _("Metadata maps text to text, keys of 1 to 255 and values of up to 255 characters."), field="metadata"
             )
     zone = metadata.get(ZONE_KEY)
-    if zone is not None and (not zone.strip() or ":" in zone):
-        raise Invalid(_("A zone's name is not empty and has no colon."), field="metadata")
+    if zone is not None and (problem := zone_name_problem(zone)):
+        raise Invalid(problem, field="metadata")
     return dict(metadata)

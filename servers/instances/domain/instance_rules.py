@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from computeagent.protocol.names import HOSTNAME_MAX_CHARS, hostname_from_name
 from controlplane.kernel.texts import phrase as _
+from scheduling.domain.zone_names import zone_name_problem
 from servers.fields import Problems, Reasons, name_reasons, problems_found, text_reasons, whole_number_reasons
 
 METADATA_MAX_ITEMS = 1000
@@ -20,7 +21,7 @@ COUNT_MAX = 10_000
 
 _METADATA_KEY = re.compile(r"[a-zA-Z0-9\-_:. ]{1,255}")
 _HOST_LABEL = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?")
-_ZONE_PART = re.compile(r"[^\s:/]{0,255}")
+_HOST_PART = re.compile(r"[^\s:/]{0,255}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,10 @@ def zone_parse(text: str) -> tuple[ZoneRequest, Reasons]:
     parts = text.split(":")
     if len(parts) > 3:
         return ZoneRequest(), [_("Is {text!r:.80}; the form is zone, zone:host or zone:host:node.", text=text)]
-    if not all(_ZONE_PART.fullmatch(part) and part.isprintable() for part in parts):
-        return ZoneRequest(), [_("Zone, host and node are at most 255 printable characters without spaces or slashes.")]
+    if parts[0] and (problem := zone_name_problem(parts[0])):
+        return ZoneRequest(), [problem]
+    if not all(_HOST_PART.fullmatch(part) and part.isprintable() for part in parts[1:]):
+        return ZoneRequest(), [_("Host and node are at most 255 printable characters without spaces or slashes.")]
     zone = ZoneRequest(*parts)
     if len(parts) > 1 and not zone.is_forced:
         return ZoneRequest(), [_("Is {text!r:.80}; after the colon a host or node must follow.", text=text)]

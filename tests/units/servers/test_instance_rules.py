@@ -123,6 +123,8 @@ def test_user_data_that_is_not_base64_is_refused(text):
     [
         ("", ZoneRequest()),
         ("nova", ZoneRequest("nova")),
+        ("rack 1", ZoneRequest("rack 1")),
+        ("Halle 2/Süd\u00a0A:h1", ZoneRequest("Halle 2/Süd\u00a0A", "h1")),
         ("nova:h1", ZoneRequest("nova", "h1")),
         ("nova:h1:n1", ZoneRequest("nova", "h1", "n1")),
         ("nova::n1", ZoneRequest("nova", "", "n1")),
@@ -134,7 +136,7 @@ def test_zone_is_read_as_nova_reads_it(text, zone):
     assert zone.is_forced == (":" in text)
 
 
-@pytest.mark.parametrize("text", ["a:", "a::", ":", "a b", "a:b:c:d", "z\x00", "x" * 256, "a/b"])
+@pytest.mark.parametrize("text", ["a:", "a::", ":", " a", "a\t", "a:b c", "a:b:c:d", "z\x00", "x" * 256, "a:b/c"])
 def test_malformed_zone_is_refused(text):
     assert zone_parse(text)[1]
 

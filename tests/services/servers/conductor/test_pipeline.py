@@ -336,6 +336,13 @@ def test_aggregate_without_hosts_that_names_the_default_zone_takes_no_host_out_o
     assert world.active(who.member, availability_zone="nova").host == "h1"
 
 
+@pytest.mark.parametrize("zone", ["rack 1", "Halle 2/Süd"])
+def test_each_zone_that_can_be_made_can_be_asked_for(zone: str) -> None:
+    who = world.cloud("h1", "h2")
+    aggregate_create_whole(name="rack", metadata={"availability_zone": zone}, hosts=["h2"])
+    assert world.active(who.member, availability_zone=zone).host == "h2"
+
+
 def test_disabled_host_gets_nothing_new() -> None:
     who = world.cloud("h1", "h2")
     service_disable(host="h1", reason="repairs")
