@@ -12,6 +12,8 @@ from scheduling.domain.notification_payload import Payload, nova_object
 from scheduling.models import Service
 
 CREATE, CHANGE, DELETE = (f"service.{word}" for word in ("create", "update", "delete"))
+BUILD_FAILURES = "service.build_failures"
+SERVICE_EVENTS = (CREATE, CHANGE, DELETE, BUILD_FAILURES)
 
 
 def emit_service_updates(event_type: str, services: Iterable[Service]) -> None:
@@ -22,9 +24,6 @@ def emit_service_updates(event_type: str, services: Iterable[Service]) -> None:
     if events_wanted((event_type,)):
         now = timezone.now()
         events_write([Event(event_type, f"{one.binary}:{one.host}", _payload(one), now) for one in services])
-
-
-BUILD_FAILURES = "service.build_failures"
 
 
 def emit_build_failures_disabled(

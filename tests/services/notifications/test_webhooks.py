@@ -1,11 +1,15 @@
 """Subscriptions: what they may be, and that secrets stay secret."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
+from controlplane.notifications.event_types import event_types
 from controlplane.notifications.models import Webhook
+from controlplane.notifications.patterns import PATTERNS
 from controlplane.notifications.secret_encryption import secret_decrypt, secret_encrypt
 from controlplane.notifications.signature import signature
 from controlplane.notifications.webhooks import webhook_create, webhook_delete, webhook_update
@@ -66,6 +70,9 @@ def test_new_secret_takes_the_place_of_the_old_one() -> None:
         ("events", "scheduler.*"),
         ("events", [""]),
         ("events", [3]),
+        ("events", ["compute.*"]),
+        ("events", ["instance.*", "instance.stop.end"]),
+        ("events", ["Instance.*"]),
         ("events", ["x"] * 51),
         ("secret", "short"),
         ("secret", "x" * 201),
@@ -106,3 +113,22 @@ def test_signature_fits_only_its_body_secret_and_time() -> None:
     assert not signature_fits(secret=SECRET, header=header, body=b"{}", now=1301)
     assert not signature_fits(secret=SECRET, header=header.replace("t=1000", "t=1050"), body=b"{}", now=1100)
     assert not signature_fits(secret=SECRET, header="nonsense", body=b"{}", now=1100)
+
+
+@pytest.mark.parametrize("pattern", [pattern for pattern, _meaning in PATTERNS])
+def test_each_pattern_that_the_pages_offer_is_of_an_event(pattern: str) -> None:
+    made = webhook_create(name="lab", url="https://example.org/", events=[pattern], secret="x" * 32)
+    assert made.events == [pattern]
+
+
+def test_each_event_that_is_emitted_is_known() -> None:
+    """What is written out in the code of volumes; events of other subjects are made of tables."""
+    emitted = {
+        f"{kind}.{verb}"
+        for path in Path("servers").rglob("*.py")
+        for kind, words in re.findall(r"emit_(volume|snapshot)\(([^)]*)\)", path.read_text())
+        for verb in re.findall(r'"([a-z_.]+)"', words)
+        if "." in verb or verb == "retype"
+    }
+    assert len(emitted) > 20
+    assert emitted <= event_types()

@@ -51,16 +51,12 @@ def test_bad_value_of_a_small_namespace_is_refused(key, value, allowed):
     assert allowed in reported
 
 
-@pytest.mark.parametrize(
-    "value", ["gpu:1", "gpu card:1", "gpu card:1, 100 G nic:2", "gpu:1 , nic:2", "a1:65"]
-)
+@pytest.mark.parametrize("value", ["gpu:1", "gpu card:1", "gpu card:1, 100 G nic:2", "gpu:1 , nic:2", "a1:65"])
 def test_pci_aliases_are_taken(value):
     assert extra_spec_complaint("pci_passthrough:alias", value) == ""
 
 
-@pytest.mark.parametrize(
-    "value", ["gpu", "gpu:", ":1", "gpu:0", "gpu:-1", "gpu:x", "gpu:1,", "gpu:1;nic:2", "gpu :1"]
-)
+@pytest.mark.parametrize("value", ["gpu", "gpu:", ":1", "gpu:0", "gpu:-1", "gpu:x", "gpu:1,", "gpu:1;nic:2", "gpu :1"])
 def test_what_is_no_list_of_aliases_is_refused(value):
     assert "name:count" in extra_spec_complaint("pci_passthrough:alias", value)
 
