@@ -92,19 +92,20 @@ def tags_reasons(tags: object) -> Reasons:
 
 
 def user_data_reasons(user_data: object) -> Reasons:
-    """Base64 (line breaks allowed), at most USER_DATA_MAX_CHARS characters as sent."""
+    """Base64 (line breaks allowed, which are dropped), of at most USER_DATA_MAX_CHARS characters without them."""
     if not isinstance(user_data, str):
         return [_("Must be base64 text.")]
-    if len(user_data) > USER_DATA_MAX_CHARS:
+    encoded = "".join(user_data.split())
+    if len(encoded) > USER_DATA_MAX_CHARS:
         return [
             _(
                 "Has {count} characters of base64; at most {user_data_max_chars} are allowed.",
-                count=len(user_data),
+                count=len(encoded),
                 user_data_max_chars=USER_DATA_MAX_CHARS,
             )
         ]
     try:
-        base64.b64decode("".join(user_data.split()), validate=True)
+        base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         return [_("Is not base64.")]
     return []

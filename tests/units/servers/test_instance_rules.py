@@ -113,6 +113,15 @@ def test_user_data_with_line_breaks_is_taken():
     assert user_data_reasons(base64.encodebytes(b"#!/bin/sh\n" * 50).decode()) == []
 
 
+def test_line_breaks_of_user_data_do_not_count():
+    most = base64.encodebytes(b"x" * 49_149).decode()
+    assert len(most) > 65_535 >= len("".join(most.split()))
+    assert user_data_reasons(most) == []
+    assert user_data_reasons(base64.encodebytes(b"x" * 49_152).decode()) == [
+        "Has 65536 characters of base64; at most 65535 are allowed."
+    ]
+
+
 @pytest.mark.parametrize("text", ["A", "====", "añ==", "AAA", 5])
 def test_user_data_that_is_not_base64_is_refused(text):
     assert user_data_reasons(text)
