@@ -223,9 +223,10 @@ def _disk_reasons(min_disk_gib: int, image_bytes: int, root_gib: int) -> Reasons
     if image_bytes > root_gib * 2**30:
         return [
             _(
-                "Has a root disk of {root_gib} GiB; the image's disk is {image_bytes:.1f} GiB.",
+                "Has a root disk of {root_gib} GiB; the image's disk is {image_gib:.1f} GiB, {more_bytes} bytes more.",
                 root_gib=root_gib,
-                image_bytes=image_bytes / 2**30,
+                image_gib=image_bytes / 2**30,
+                more_bytes=image_bytes - root_gib * 2**30,
             )
         ]
     return []

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from computeagent.protocol.names import hostname_from_name
+from servers.fields import name_reasons
 from servers.instances.domain.instance_rules import (
     ZoneRequest,
     count_problems,
@@ -202,7 +203,7 @@ def test_image_too_big_for_the_flavor_is_refused_with_numbers():
     assert problems == {
         "flavor": [
             "Has 512 MiB of memory; the image needs at least 513 MiB.",
-            "Has a root disk of 1 GiB; the image's disk is 1.0 GiB.",
+            "Has a root disk of 1 GiB; the image's disk is 1.0 GiB, 1 bytes more.",
         ]
     }
 
@@ -217,3 +218,9 @@ def test_flavor_without_a_root_disk_takes_any_image():
 
 def test_mac_is_unicast_in_openstacks_range():
     assert all(new_mac().startswith("fa:16:3e:") and len(new_mac()) == 17 for _ in range(20))
+
+
+@pytest.mark.parametrize("name", ["a\u00a0b", "Müller\u2003Söhne", "東京\u3000一"])
+def test_spaces_of_every_kind_are_within_names(name):
+    assert name_reasons(name) == []
+    assert name_reasons(f"{name}\u00a0")

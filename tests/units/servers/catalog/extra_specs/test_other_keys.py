@@ -170,3 +170,14 @@ def test_each_rule_says_what_is_allowed_and_what_it_means(rule):
     assert rule.allowed.words
     assert rule.meaning.endswith(".")
     assert rule_of(rule.key.replace("{group}", "").replace("{fields}", "").replace("{node}", "0")) is rule
+
+
+@pytest.mark.parametrize("value", [">=1", "==2", "!=2", "=3", "<=4 ", "s==x", "s>=x", "<in>x", "<or>x", "<all-in>x y"])
+@pytest.mark.parametrize("key", ["capabilities:vcpus", "aggregate_instance_extra_specs:ssd"])
+def test_operator_without_its_space_would_never_match_and_is_refused(key, value):
+    assert "an operator, a space" in extra_spec_complaint(key, value)
+
+
+@pytest.mark.parametrize("value", [">= 1", "s== x", "<in> x", "ssd", "s", "true", "1", "a>=1"])
+def test_operator_with_its_space_and_plain_values_are_taken(value):
+    assert extra_spec_complaint("capabilities:vcpus", value) == ""
