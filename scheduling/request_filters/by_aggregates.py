@@ -2,6 +2,7 @@
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.texts import phrase as _
+from scheduling.domain.hosts.aggregates import same_project
 from scheduling.domain.hosts.host_rows import ZONE_KEY
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -22,7 +23,10 @@ def require_tenant_aggregate(request: ScheduleRequest, around: Surroundings) -> 
     own = frozenset(
         each.uuid
         for each in around.aggregates
-        if any(key.startswith(TENANT_KEY) and value == request.project_id for key, value in each.metadata.items())
+        if any(
+            key.startswith(TENANT_KEY) and same_project(request.project_id, value)
+            for key, value in each.metadata.items()
+        )
     )
     if own or options.placement_aggregate_required_for_tenants:
         return Addition(member_of=(own,))

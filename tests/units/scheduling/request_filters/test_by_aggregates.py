@@ -43,6 +43,12 @@ def test_tenant_value_is_no_list() -> None:
     assert require_tenant_aggregate(request(), limited(LISTED)) == NOTHING
 
 
+def test_tenant_is_named_with_dashes_or_without() -> None:
+    named = aggregate("named", "a", filter_tenant_id="0b5f0d2e8c0e4a639a1c1d8f3ecb3a55")
+    asked = request(project_id="0b5f0d2e-8c0e-4a63-9a1c-1d8f3ecb3a55")
+    assert require_tenant_aggregate(asked, limited(named)).member_of == (frozenset({"agg-named"}),)
+
+
 def test_tenant_without_aggregates_may_go_anywhere() -> None:
     assert require_tenant_aggregate(request(), limited(THEIRS)) == NOTHING
 
