@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 
 from computeagent.agent.context import AgentContext
+from computeagent.agent.done_once import done_forget, done_once
 from computeagent.agent.failures import StepFailed
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.shut_down import guest_shut_down
@@ -26,7 +27,11 @@ def stop(context: AgentContext, held: HeldLease) -> None:
 
 def reboot(context: AgentContext, held: HeldLease) -> None:
     """Power off and on. Raises Fenced."""
-    act_in_step(context, held, "rebooting_hard", lambda: context.driver.hard_reboot(held.guest))
+
+    def verb() -> GuestFacts:
+        return done_once(context, held, lambda: context.driver.hard_reboot(held.guest))
+
+    act_in_step(context, held, "rebooting_hard", verb)
 
 
 def reboot_soft(context: AgentContext, held: HeldLease) -> None:
@@ -37,7 +42,7 @@ def reboot_soft(context: AgentContext, held: HeldLease) -> None:
         held.check()
         return context.driver.start(held.guest)
 
-    _act(context, held, "rebooting", verb)
+    _act(context, held, "rebooting", lambda steps: done_once(context, held, lambda: verb(steps)))
 
 
 def pause(context: AgentContext, held: HeldLease) -> None:
@@ -90,6 +95,7 @@ def report_done(context: AgentContext, held: HeldLease, steps: StepRecorder, fac
     """Tell that the action is done, and what the guest is now. Raises Fenced."""
     context.changes.note(held.guest.uuid)
     steps.write(lambda ended: context.conductor.action_done(lease=held.lease, facts=facts, ended=ended))
+    done_forget(context, held)
     log.info("instance %s: %s done, power state %s", held.guest.uuid, held.order.kind, facts.power_state)
 
 
