@@ -165,7 +165,7 @@ async def measure(port: int, options: argparse.Namespace, url: str) -> None:
         print(f"  idle, {name}: {(cpu - before[name]) / options.seconds:.0%} of one core, {memory:.0f} MiB")
     print(f"  idle, database connections: {connections}")
     with psycopg2.connect(url) as link, link.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM scheduling_service WHERE last_seen_up > now() - interval '20 seconds'")
+        cursor.execute("SELECT count(*) FROM scheduling_service WHERE last_seen_up > now() - interval '40 seconds'")
         print(f"  alive: {(cursor.fetchone() or (0,))[0]} of {options.agents}")
     ended_tell(tasks)
     print(f"  {await wakes(agents, tasks, options.wakes, url)}")

@@ -25,7 +25,7 @@ api: list[URLPattern | URLResolver] = [
     path("settings/", SettingsView.as_view(), name="settings-api"),
     path("schema/", CachedSchema.as_view(), name="api-schema"),
     path("docs/", ApiDocs.as_view(url_name="api-schema"), name="api-docs"),
-    # Last. Without its closing slash a path is first sent to the one that has it.
+    # Last. Paths without the slash at their end come here with it (infra.api.closing_slash).
     re_path(r"^(?:[\s\S]*/)?$", no_such_route, name="api-no-such-route"),
 ]
 

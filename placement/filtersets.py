@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 
+from controlplane.infra.list_filters import ListFilterSet, YesNoFilter
 from controlplane.infra.quick_search import QuickSearch
 from placement.domain import ProviderKind
 from placement.models import Allocation, Inventory, ProviderTrait, ResourceClass, ResourceProvider, Trait
@@ -35,7 +36,7 @@ class ProviderFilterSet(QuickSearch):
     resource_class = django_filters.CharFilter(
         field_name="inventories__resource_class__name", label="Has an inventory of this class."
     )
-    roots = django_filters.BooleanFilter(field_name="parent", lookup_expr="isnull", label="In no other provider.")
+    roots = YesNoFilter(field_name="parent", lookup_expr="isnull", label="In no other provider.")
     aggregate = django_filters.UUIDFilter(field_name="aggregate_rows__aggregate__uuid", label="In this aggregate.")
     consumer = django_filters.UUIDFilter(
         field_name="allocations__consumer__uuid", distinct=True, label="Of which this consumer holds something."
@@ -58,7 +59,7 @@ class ProviderFilterSet(QuickSearch):
         return rows.filter(root__tree__uuid=value)
 
 
-class AllocationFilterSet(django_filters.FilterSet):
+class AllocationFilterSet(ListFilterSet):
     """?consumer= (uuid), ?provider= (uuid), ?resource_class=, ?project_id=, ?user_id=, ?consumer_type="""
 
     consumer = django_filters.UUIDFilter(field_name="consumer__uuid")
@@ -73,11 +74,11 @@ class AllocationFilterSet(django_filters.FilterSet):
         fields: list[str] = []
 
 
-class ResourceClassFilterSet(django_filters.FilterSet):
+class ResourceClassFilterSet(ListFilterSet):
     """Filters of the list of resource classes: part of the name, custom ones or not."""
 
     search = django_filters.CharFilter(field_name="name", lookup_expr="icontains", label="Part of the name.")
-    custom = django_filters.BooleanFilter(method="by_custom", label="Made by operators and drivers.")
+    custom = YesNoFilter(method="by_custom", label="Made by operators and drivers.")
 
     class Meta:
         model = ResourceClass
@@ -88,12 +89,12 @@ class ResourceClassFilterSet(django_filters.FilterSet):
         return rows.filter(name__startswith="CUSTOM_") if value else rows.exclude(name__startswith="CUSTOM_")
 
 
-class TraitFilterSet(django_filters.FilterSet):
+class TraitFilterSet(ListFilterSet):
     """?search=, ?custom=true|false, ?associated=true|false (some provider has it, or none)"""
 
     search = django_filters.CharFilter(field_name="name", lookup_expr="icontains", label="Part of the name.")
-    custom = django_filters.BooleanFilter(method="by_custom", label="Made by operators and drivers.")
-    associated = django_filters.BooleanFilter(
+    custom = YesNoFilter(method="by_custom", label="Made by operators and drivers.")
+    associated = YesNoFilter(
         field_name="provider_rows", lookup_expr="isnull", exclude=True, distinct=True, label="Some provider has it."
     )
 

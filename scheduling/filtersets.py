@@ -5,7 +5,7 @@ from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.db.models.lookups import IContains
 
-from controlplane.infra.moment_filter import MomentFilter
+from controlplane.infra.list_filters import ListFilterSet, MomentFilter, YesNoFilter
 from controlplane.infra.quick_search import QuickSearch
 from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.versions import newest_version
@@ -25,7 +25,7 @@ from scheduling.models.liveness import up_condition
 from scheduling.policies.domain.states import PolicyState
 
 
-class CellFilterSet(django_filters.FilterSet):
+class CellFilterSet(ListFilterSet):
     """?name=, ?disabled="""
 
     class Meta:
@@ -33,7 +33,7 @@ class CellFilterSet(django_filters.FilterSet):
         fields = ["name", "disabled"]
 
 
-class HostMappingFilterSet(django_filters.FilterSet):
+class HostMappingFilterSet(ListFilterSet):
     """?host=, ?cell= (uuid)"""
 
     class Meta:
@@ -41,10 +41,10 @@ class HostMappingFilterSet(django_filters.FilterSet):
         fields = ["host", "cell"]
 
 
-class ServiceFilterSet(django_filters.FilterSet):
+class ServiceFilterSet(ListFilterSet):
     """?host=, ?binary=, ?disabled=, ?forced_down=, ?up="""
 
-    up = django_filters.BooleanFilter(method="by_up", label="Up now, by the database's clock.")
+    up = YesNoFilter(method="by_up", label="Up now, by the database's clock.")
 
     class Meta:
         model = Service
@@ -55,7 +55,7 @@ class ServiceFilterSet(django_filters.FilterSet):
         return rows.filter(_alive("")) if value else rows.exclude(_alive(""))
 
 
-class ComputeNodeFilterSet(django_filters.FilterSet):
+class ComputeNodeFilterSet(ListFilterSet):
     """?host=, ?hypervisor_hostname=, ?hypervisor_type=, ?virt_type=, ?arch="""
 
     class Meta:
@@ -77,14 +77,14 @@ class HostFilterSet(QuickSearch):
     )  # fmt: skip
 
     search = django_filters.CharFilter(method="by_search", label="Part of the host's or the hypervisor's name.")
-    up = django_filters.BooleanFilter(method="by_up", label="Up now, by the database's clock.")
-    disabled = django_filters.BooleanFilter(field_name="service__disabled")
-    forced_down = django_filters.BooleanFilter(field_name="service__forced_down")
+    up = YesNoFilter(method="by_up", label="Up now, by the database's clock.")
+    disabled = YesNoFilter(field_name="service__disabled")
+    forced_down = YesNoFilter(field_name="service__forced_down")
     zone = django_filters.CharFilter(method="by_zone", label="Availability zone.")
     aggregate = django_filters.CharFilter(method="by_aggregate", label="Name of an aggregate.")
     cell = django_filters.UUIDFilter(method="by_cell", label="Uuid of a cell.")
-    behind = django_filters.BooleanFilter(method="by_behind", label="Whether its agent is older than the newest.")
-    clock_off = django_filters.BooleanFilter(method="by_clock_off", label="Whether its clock is off.")
+    behind = YesNoFilter(method="by_behind", label="Whether its agent is older than the newest.")
+    clock_off = YesNoFilter(method="by_clock_off", label="Whether its clock is off.")
 
     class Meta:
         model = ComputeNode
@@ -171,7 +171,7 @@ class PolicyFilterSet(QuickSearch):
         return found | Q(name__iexact=name, version=int(number)) if is_version else found
 
 
-class ShadowResultFilterSet(django_filters.FilterSet):
+class ShadowResultFilterSet(ListFilterSet):
     """?outcome= (several), ?live_version=, ?decision=, ?created_after=, ?created_before="""
 
     outcome = django_filters.MultipleChoiceFilter(choices=ShadowResult._meta.get_field("outcome").choices)

@@ -5,7 +5,7 @@ from typing import Any
 import django_filters
 from django.db.models import Q, QuerySet
 
-from controlplane.infra.moment_filter import MomentFilter
+from controlplane.infra.list_filters import MomentFilter
 from controlplane.infra.quick_search import QuickSearch, is_part_of_an_id
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.models import DecisionInstance, DecisionOutcome, DecisionReason, SchedulingDecision

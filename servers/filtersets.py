@@ -3,6 +3,7 @@
 import django_filters as filters
 from django.db.models import Q, QuerySet
 
+from controlplane.infra.list_filters import ListFilterSet, WholeNumberFilter
 from controlplane.infra.quick_search import QuickSearch
 from servers.catalog.domain.groups import GroupPolicy
 from servers.images.domain.images import DiskFormat, ImageStatus, MemberStatus, Visibility
@@ -16,16 +17,16 @@ class FlavorFilterSet(QuickSearch):
     search_json = ("extra_specs",)
 
     search = filters.CharFilter(field_name="name", lookup_expr="icontains", label="Name contains")
-    vcpus_min = filters.NumberFilter(field_name="vcpus", lookup_expr="gte", label="vCPUs at least")
-    memory_mib_min = filters.NumberFilter(field_name="memory_mib", lookup_expr="gte", label="Memory (MiB) at least")
-    root_gib_min = filters.NumberFilter(field_name="root_gib", lookup_expr="gte", label="Root disk (GiB) at least")
+    vcpus_min = WholeNumberFilter(field_name="vcpus", lookup_expr="gte", label="vCPUs at least")
+    memory_mib_min = WholeNumberFilter(field_name="memory_mib", lookup_expr="gte", label="Memory (MiB) at least")
+    root_gib_min = WholeNumberFilter(field_name="root_gib", lookup_expr="gte", label="Root disk (GiB) at least")
 
     class Meta:
         model = Flavor
         fields = ["name", "is_public", "disabled", "vcpus", "memory_mib"]
 
 
-class DeviceProfileFilterSet(filters.FilterSet):
+class DeviceProfileFilterSet(ListFilterSet):
     """Device profiles by name."""
 
     search = filters.CharFilter(field_name="name", lookup_expr="icontains", label="Name contains")
@@ -49,7 +50,7 @@ class ImageFilterSet(QuickSearch):
     member_status = filters.ChoiceFilter(
         choices=[(one.value, one.value) for one in MemberStatus], method="as_it_is", label="What its project said"
     )
-    size_bytes_max = filters.NumberFilter(field_name="size_bytes", lookup_expr="lte", label="At most so many bytes")
+    size_bytes_max = WholeNumberFilter(field_name="size_bytes", lookup_expr="lte", label="At most so many bytes")
     instance = filters.UUIDFilter(field_name="instance_uuid", label="Snapshots and backups of an instance")
 
     class Meta:

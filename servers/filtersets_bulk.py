@@ -3,6 +3,7 @@
 import django_filters
 from django.db.models import Q, QuerySet
 
+from controlplane.infra.list_filters import YesNoFilter
 from controlplane.infra.quick_search import QuickSearch
 from servers.bulk.domain import BulkItemState, BulkKind
 from servers.models import BulkJob, BulkJobItem
@@ -15,8 +16,8 @@ class BulkJobFilterSet(QuickSearch):
     search_requests = ("request_id",)
 
     kind = django_filters.ChoiceFilter(choices=[(one.value, one.value) for one in BulkKind])
-    is_open = django_filters.BooleanFilter(field_name="finished_at", lookup_expr="isnull", label="Under way")
-    has_failed = django_filters.BooleanFilter(method="by_failure", label="Some items failed")
+    is_open = YesNoFilter(field_name="finished_at", lookup_expr="isnull", label="Under way")
+    has_failed = YesNoFilter(method="by_failure", label="Some items failed")
 
     class Meta:
         model = BulkJob

@@ -1,7 +1,6 @@
 """Filters of instance lists, for the API and the page."""
 
 import re
-from collections.abc import Mapping
 from typing import ClassVar
 
 import django_filters
@@ -9,12 +8,12 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.identity.selectors.people import project_ids_like, user_ids_like
-from controlplane.infra.moment_filter import MomentFilter
-from controlplane.infra.quick_search import MAX_WORDS, QUICK_SEARCH, REQUEST_START, QuickSearch
-from controlplane.kernel.ids import parse_uuid
+from controlplane.infra.list_filters import MomentFilter, YesNoFilter
+from controlplane.infra.quick_search import QuickSearch
 from controlplane.work.filtersets import WorkFilterSet
+from scheduling.fleet.selectors.liveness import HostStatus, hosts_of_status
 from servers.fields import refuse_if
-from servers.models import BuildRequest, ConsoleSession, Flavor, Image, Instance, InstanceTag
+from servers.models import ConsoleSession, Flavor, Image, Instance, InstanceTag
 from servers.networks.selectors.address_search import addressed, instances_by_address, pattern_reasons
 from servers.states import status_states
 
@@ -78,37 +77,15 @@ class InstanceFilterSet(QuickSearch):
         refuse_if({name: pattern_reasons(value)})
         return instances_by_address(rows, value, version=6)
 
-    @classmethod
-    def pending(cls, rows: QuerySet[BuildRequest], params: Mapping[str, str]) -> QuerySet[BuildRequest]:
-        """The same filters for instances that have no row yet.
-
-        Filters on what only a row has (host, tags, times) hide them; what is no filter hides nothing, as with rows.
-        """
-        given = {key: value for key, value in params.items() if value and key in cls.base_filters}
-        for key, value in given.items():
-            if key == QUICK_SEARCH:
-                for word in value.split()[:MAX_WORDS]:
-                    rows = rows.filter(_of_a_body(word))
-            elif key in _OF_A_BODY:
-                rows = rows.filter(**{f"instance_body__{_OF_A_BODY[key]}": value})
-            elif key == "status":
-                wanted = Q(pk__in=[])
-                for vm_state, task_state in status_states(value.upper()):
-                    wanted |= Q(instance_body__vm_state=vm_state, instance_body__task_state=task_state)
-                rows = rows.filter(wanted)
-            elif key == "request_id":
-                rows = rows.filter(request_id__iexact=value)
-            elif key == "reservation_id" and (reservation := parse_uuid(value)):
-                rows = rows.filter(reservation_id=reservation)
-            else:
-                return rows.none()
-        return rows
-
 
 class OperatorInstanceFilterSet(InstanceFilterSet):
-    """The same, and what only operators may ask: ?host="""
+    """The same, and what only operators may ask: ?host=, ?host_status="""
 
     search_fields = (*InstanceFilterSet.search_fields, "host", "node")
+
+    host_status = django_filters.ChoiceFilter(
+        method="by_host_status", choices=[(one.value, one.value) for one in HostStatus], label=_("Status of the host")
+    )
 
     class Meta(InstanceFilterSet.Meta):
         fields = [*InstanceFilterSet.Meta.fields, "host"]
@@ -118,27 +95,20 @@ class OperatorInstanceFilterSet(InstanceFilterSet):
         """Also by its project."""
         return super().condition_of(word) | Q(project_id__in=project_ids_like(word))
 
+    def by_host_status(self, rows: QuerySet[Instance], _name: str, value: str) -> QuerySet[Instance]:
+        """Those on hosts of this status. A host that is not registered is UNKNOWN; on no host, it has none."""
+        status = HostStatus(value)
+        if status is not HostStatus.UNKNOWN:
+            return rows.filter(host__in=hosts_of_status(status))
+        others = Q(pk__in=[])
+        for one in (HostStatus.DOWN, HostStatus.MAINTENANCE, HostStatus.UP):
+            others |= Q(host__in=hosts_of_status(one))
+        return rows.exclude(host="").exclude(others)
+
 
 def instance_filters(*, is_admin: bool) -> type[InstanceFilterSet]:
     """The filters that a caller may use: to a tenant the answer to `?host=` would tell where its instances run."""
     return OperatorInstanceFilterSet if is_admin else InstanceFilterSet
-
-
-_OF_A_BODY = {
-    "name": "name__icontains",
-    "vm_state": "vm_state__iexact",
-    "flavor": "flavor__name__iexact",
-    "image": "image_id__iexact",
-}
-
-
-def _of_a_body(word: str) -> Q:
-    """Where a word may stand in what was asked for."""
-    names = ("name", "description", "flavor__name", "image__name")
-    found = Q(request_id__istartswith=word) if word.lower().startswith(REQUEST_START) else Q()
-    for name in names:
-        found |= Q(**{f"instance_body__{name}__icontains": word})
-    return found
 
 
 class ConsoleSessionFilterSet(QuickSearch):
@@ -149,7 +119,7 @@ class ConsoleSessionFilterSet(QuickSearch):
 
     instance = django_filters.UUIDFilter(field_name="instance_uuid")
     user = django_filters.UUIDFilter(field_name="user_id")
-    is_open = django_filters.BooleanFilter(field_name="ended_at", lookup_expr="isnull", label="Open now")
+    is_open = YesNoFilter(field_name="ended_at", lookup_expr="isnull", label="Open now")
 
     class Meta:
         model = ConsoleSession

@@ -7,6 +7,7 @@ import django_filters as filters
 from django.db.models import Model, Q, QuerySet
 
 from computeagent.protocol.networks import Direction, NetworkBackendKind, PortStatus
+from controlplane.infra.list_filters import ListFilterSet, YesNoFilter
 from controlplane.infra.quick_search import QuickSearch
 from servers.models import (
     FloatingIP,
@@ -26,7 +27,7 @@ from servers.networks.selectors.tags import has_all_tags, has_any_tag, tags_in
 ROW = TypeVar("ROW", bound=Model)
 
 
-class ByTags(filters.FilterSet):
+class ByTags(ListFilterSet):
     """What has tags, by one of them, or by several with commas between."""
 
     tag = filters.CharFilter(method="of_tag", label="Tag that it has")
@@ -137,7 +138,7 @@ class SecurityGroupFilterSet(ByTags, QuickSearch):
         return rows.filter(ports__instance_uuid=value).distinct()
 
 
-class SecurityGroupRuleFilterSet(filters.FilterSet):
+class SecurityGroupRuleFilterSet(ListFilterSet):
     """Rules by their group and by what they say."""
 
     group = filters.UUIDFilter(field_name="group_id")
@@ -192,7 +193,7 @@ class FloatingIPFilterSet(ByTags, QuickSearch):
     port = filters.UUIDFilter(field_name="port_id")
     router = filters.UUIDFilter(field_name="router_id")
     instance = filters.UUIDFilter(field_name="port__instance_uuid", label="Instance that it stands for")
-    is_free = filters.BooleanFilter(field_name="port", lookup_expr="isnull", label="Stands for nothing")
+    is_free = YesNoFilter(field_name="port", lookup_expr="isnull", label="Stands for nothing")
     status = filters.ChoiceFilter(choices=[(one.value, one.value) for one in FloatingStatus])
 
     class Meta:
@@ -206,11 +207,11 @@ class FloatingIPFilterSet(ByTags, QuickSearch):
         return super().condition_of(word) | Q(port__instance_uuid__in=named.values("pk"))
 
 
-class OvnChangeFilterSet(filters.FilterSet):
+class OvnChangeFilterSet(ListFilterSet):
     """What OVN does not have yet, by what it is about."""
 
     subject = filters.ChoiceFilter(choices=[(one.value, one.value) for one in OvnSubject])
-    is_refused = filters.BooleanFilter(method="of_refusal", label="OVN has refused it")
+    is_refused = YesNoFilter(method="of_refusal", label="OVN has refused it")
 
     class Meta:
         model = OvnChange

@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 
 from controlplane.audit_log.models import AuditLogEntry, AuditResult
 from controlplane.audit_log.recording.actor_scope import DOORS
-from controlplane.infra.moment_filter import MomentFilter
+from controlplane.infra.list_filters import MomentFilter
 from controlplane.infra.quick_search import QuickSearch
 from controlplane.kernel.ids import parse_uuid
 

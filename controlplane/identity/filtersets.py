@@ -1,9 +1,9 @@
 """What lists of identity can be narrowed by."""
 
-import django_filters
 from django.db.models import Q
 
 from controlplane.identity.models import GroupMember, GroupRole, Project, RoleAssignment, SavedView, User, UserGroup
+from controlplane.infra.list_filters import ListFilterSet
 from controlplane.infra.quick_search import QuickSearch
 
 
@@ -57,7 +57,7 @@ class GroupFilterSet(QuickSearch):
         return super().condition_of(word) | ids
 
 
-class RoleAssignmentFilterSet(django_filters.FilterSet):
+class RoleAssignmentFilterSet(ListFilterSet):
     """By user, project and role."""
 
     class Meta:
@@ -65,7 +65,7 @@ class RoleAssignmentFilterSet(django_filters.FilterSet):
         fields = ["user", "project", "role"]
 
 
-class SavedViewFilterSet(django_filters.FilterSet):
+class SavedViewFilterSet(ListFilterSet):
     """By list, by part of the name, by who sees it."""
 
     class Meta:

@@ -9,6 +9,8 @@ from django.db.models import Model, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.db.models.lookups import IContains
 
+from controlplane.infra.list_filters import ListFilterSet
+
 MAX_WORDS = 6
 QUICK_SEARCH = "q"
 REQUEST_START = "req-"
@@ -16,7 +18,7 @@ ROW = TypeVar("ROW", bound=Model)
 _PART_OF_AN_ID = re.compile("[0-9a-fA-F]{4}[0-9a-fA-F-]{0,32}")
 
 
-class QuickSearch(django_filters.FilterSet):
+class QuickSearch(ListFilterSet):
     """?q=: every word must be in one of `search_fields`, whatever the case. The beginning of an id, or of the id of a
     request, finds its rows; what stands in the middle of one does not, since every short word of a to f does.
     """

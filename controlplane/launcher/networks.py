@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from computeagent.conf import HostSettings
+from computeagent.drivers.libvirt.private.daemon import private_daemon_impossible
 from computeagent.networks.base import NetworkError
 from computeagent.networks.bridge.plug import BridgePlug
 from computeagent.networks.places.commands import run
@@ -25,7 +26,10 @@ def networks_prepare(state_dir: Path, announcer: Announcer) -> str:
     options = options_now(HostSettings)
     if options.network_backend == "none":
         return ""
-    if lack := places_lack():
+    lack = list(places_lack())
+    if daemon_lack := private_daemon_impossible():  # networks are those of private hypervisors
+        lack.append(daemon_lack)
+    if lack:
         announcer.warn(f"no networks between guests. Missing: {'; '.join(lack)}")
         return ""
     machine = MachineNetworks(networks_of(state_dir))

@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -30,6 +31,7 @@ from controlplane.launcher.seed import (
     placeholder_image_prepare,
 )
 from controlplane.launcher.seed_networks import networks_seed
+from controlplane.launcher.state_directory import state_directory_prepare
 from controlplane.launcher.state_lock import StateLock
 from controlplane.launcher.supervisor import POLL_S, ChildDied, Supervisor
 from controlplane.launcher.web_probe import require_free_port, why_not_ready
@@ -70,18 +72,27 @@ class StoppedEarly(Exception):
 
 def up_run(options: UpOptions, announcer: Announcer) -> None:
     """Return when the installation was asked to stop and has stopped. Raises KilonovaError when it cannot start."""
-    options.state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    state_directory_prepare(options.state_dir)
     with StateLock(options.state_dir):
         require_free_port(options.port)
         stop = StopRequest()
         try:
-            welcome, hypervisors = _prepare(options, announcer, stop)
+            prepared = _prepare(options, announcer, stop)
         except StoppedEarly:
             return
-        _run(options, announcer, welcome, hypervisors, stop)
+        _run(options, announcer, prepared, stop)
 
 
-def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tuple[Welcome, list[Hypervisor]]:
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is to be run. `has_hosts`: one of this machine's hypervisors may take VMs, so the first is waited for."""
+
+    welcome: Welcome
+    hypervisors: list[Hypervisor]
+    has_hosts: bool
+
+
+def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> Prepared:
     choice = choose_kind(options.kind) if options.hypervisors else None
     if choice is not None and choice.because:
         announcer.warn(
@@ -97,7 +108,7 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tup
         # Now, because it is stored as a hash only and this start may still be cut off.
         announcer.line(f"  password of admin, told once: {admin.password}")
     if choice is None:
-        return _prepared_alone(options, announcer, stop, admin), []
+        return Prepared(_prepared_alone(options, announcer, stop, admin), [], has_hosts=False)
     is_real = choice.kind is HypervisorKind.QEMU
     with _step(announcer, stop, "Demo image" if is_real else "Placeholder image"):
         (demo_image_prepare if is_real else placeholder_image_prepare)(cache)
@@ -106,25 +117,29 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tup
         hypervisors = hypervisors_prepare(
             choice.kind, count=options.hypervisors, state_dir=options.state_dir, has_networks=bool(public_cidr)
         )
-        _enrol(hypervisors, announcer)
+        has_hosts = _any_enrolled(hypervisors, announcer)
     if public_cidr:
         os.environ.setdefault("NETWORK_KIND", "bridge")  # what projects make, in all that is started here
         with _step(announcer, stop, "Networks"):
             networks_seed(public_cidr, taken=machine_routes())
     connections.close_all()  # nothing of ours stays open beside those who serve
     image = DEMO_IMAGE if is_real else PLACEHOLDER_IMAGE
-    return Welcome(
+    welcome = Welcome(
         options.port, admin, image, password_file=options.admin_password_file, state_dir=options.state_dir
-    ), hypervisors
+    )
+    return Prepared(welcome, hypervisors, has_hosts)
 
 
-def _enrol(hypervisors: list[Hypervisor], announcer: Announcer) -> None:
-    """Those that an admin locked out start too, and wait until one lets them in again."""
+def _any_enrolled(hypervisors: list[Hypervisor], announcer: Announcer) -> bool:
+    """Those that an admin locked out start too, and wait until one lets them in again. Whether there are others."""
+    enrolled = 0
     for hypervisor in hypervisors:
         try:
             hypervisor_enrol(hypervisor)
+            enrolled += 1
         except Forbidden as error:
             announcer.warn(f"{hypervisor.host}: {error.message}")
+    return enrolled > 0
 
 
 def _prepared_alone(options: UpOptions, announcer: Announcer, stop: StopRequest, admin: AdminBootstrap) -> Welcome:
@@ -162,9 +177,7 @@ class _step:  # noqa: N801 - reads as a statement
         self._inner.__exit__(*details)  # type: ignore[arg-type]
 
 
-def _run(
-    options: UpOptions, announcer: Announcer, welcome: Welcome, hypervisors: list[Hypervisor], stop: StopRequest
-) -> None:
+def _run(options: UpOptions, announcer: Announcer, prepared: Prepared, stop: StopRequest) -> None:
     def report(death: ChildDied) -> None:
         last = last_line(death.log)
         announcer.warn(
@@ -172,12 +185,12 @@ def _run(
             + (f": {last}" if last else "")
         )
 
-    supervisor = Supervisor(child_specs(options, hypervisors, child_environment(options)), on_death=report)
+    supervisor = Supervisor(child_specs(options, prepared.hypervisors, child_environment(options)), on_death=report)
     try:
         supervisor.start()
-        _wait_until_ready(options, supervisor, announcer, stop)
-        (options.state_dir / FILE_NAME).write_text(welcome.clouds_yaml())
-        for line in welcome.lines():
+        _wait_until_ready(options.port, supervisor, announcer, stop, has_hosts=prepared.has_hosts)
+        (options.state_dir / FILE_NAME).write_text(prepared.welcome.clouds_yaml())
+        for line in prepared.welcome.lines():
             announcer.line(line)
         while not stop:
             supervisor.tick()
@@ -191,13 +204,15 @@ def _run(
             announcer.warn(f"killed, because they did not end in time: {', '.join(killed)}")
 
 
-def _wait_until_ready(options: UpOptions, supervisor: Supervisor, announcer: Announcer, stop: StopRequest) -> None:
-    """Without hypervisors of this machine, hosts and images come later, from people."""
+def _wait_until_ready(
+    port: int, supervisor: Supervisor, announcer: Announcer, stop: StopRequest, *, has_hosts: bool
+) -> None:
+    """Without hypervisors of this machine that may take VMs, hosts and images come later, from people."""
     started = announced = time.monotonic()
-    later = frozenset() if options.hypervisors else frozenset({"hosts", "images"})
-    what = "a VM can be created" if options.hypervisors else "hypervisors may come"
+    later = frozenset() if has_hosts else frozenset({"hosts", "images"})
+    what = "a VM can be created" if has_hosts else "hypervisors may come"
     with announcer.step(f"Waiting until {what}") as doing:
-        while reasons := why_not_ready(options.port, but_not_for=later):
+        while reasons := why_not_ready(port, but_not_for=later):
             if stop:
                 raise StoppedEarly
             doing("; ".join(reasons))

@@ -9,7 +9,7 @@ PATTERNS = (
     ("instance.create.*", gettext_noop("instances that are built")),
     ("scheduler.*", gettext_noop("requests to the scheduler")),
     ("compute_task.*", gettext_noop("builds that were given up")),
-    ("service.*", gettext_noop("hosts that came, went, or were switched")),
+    ("service.*", gettext_noop("hosts that came, went, died, came back, or were switched")),
     ("volume.*", gettext_noop("volumes")),
     ("snapshot.*", gettext_noop("snapshots of volumes")),
     ("bulk_job.*", gettext_noop("bulk jobs that ended")),

@@ -63,6 +63,14 @@ class WorkOptions:
         ),
         min_value=1,
     )
+    ready_disk_free_mib: int = setting(
+        64,
+        _(
+            "Not ready (/readyz) while fewer MiB are free on the disk of the database (where it is a file), of the "
+            "state directory or of IMAGE_DIR."
+        ),
+        min_value=0,
+    )
     ready_cache_s: float = setting(1.0, _("Seconds for which a web process answers /readyz with what it has."))
     answer_seconds_a_minute: float = setting(
         20.0,

@@ -4,7 +4,7 @@ import django_filters
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from controlplane.infra.moment_filter import MomentFilter
+from controlplane.infra.list_filters import MomentFilter, YesNoFilter
 from controlplane.infra.quick_search import QuickSearch
 from controlplane.work.models import Heal, Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
@@ -25,9 +25,9 @@ class WorkFilterSet(QuickSearch):
         choices=STATES, method="by_state", label="A state, or open: waiting or running."
     )
     host = django_filters.CharFilter(method="by_host", label="The host whose agent does it.")
-    overdue = django_filters.BooleanFilter(method="by_overdue", label="Open, and past its deadline.")
-    lapsed = django_filters.BooleanFilter(method="by_lapsed", label="Running, but its lease expired.")
-    retried = django_filters.BooleanFilter(method="by_retried", label="Taken more than once.")
+    overdue = YesNoFilter(method="by_overdue", label="Open, and past its deadline.")
+    lapsed = YesNoFilter(method="by_lapsed", label="Running, but its lease expired.")
+    retried = YesNoFilter(method="by_retried", label="Taken more than once.")
 
     class Meta:
         model = Work

@@ -3,6 +3,7 @@
 A reason names what is wrong and never where: no address, no user, no text of a driver's error.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +14,9 @@ from django.db import Error as DatabaseFailure
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from controlplane.infra.database_errors import is_disk_full
 from controlplane.infra.db import now_plus
+from controlplane.kernel.units import MIB
 from controlplane.work.conf import work_options
 from controlplane.work.jobs import CANARY_LEASE, RECONCILE_LEASE
 from controlplane.work.metrics import conductor_queue_age_s
@@ -60,6 +63,7 @@ def infra_checks() -> dict[str, ReadinessCheck]:
     """What the ground floor looks at, once the database answers. Redis only where it is configured."""
     named_checks: dict[str, ReadinessCheck] = {
         "migrations": migrations_missing,
+        "disk": disks_full,
         "conductor": _conductor_missing,
         "reconciler": _reconciler_missing,
         "queue_age": _queue_too_old,
@@ -89,11 +93,43 @@ def migrations_missing() -> str:
     return ""
 
 
+def disks_full() -> str:
+    """Of which disks of this machine too little is free: the database's, where it is a file, and the state directory's.
+
+    What cannot be looked at is not full.
+    """
+    wanted = work_options().ready_disk_free_mib * MIB
+    whose: dict[int, tuple[list[str], int]] = {}
+    for name, path in _places().items():
+        try:
+            device, facts = os.stat(path).st_dev, os.statvfs(path)
+        except OSError:
+            continue
+        whose.setdefault(device, ([], facts.f_bavail * facts.f_frsize))[0].append(name)
+    full = [full_disk_words(" and ".join(names), free, wanted) for names, free in whose.values()]
+    return "; ".join(reason for reason in full if reason)
+
+
+def full_disk_words(whose: str, free: int, wanted: int) -> str:
+    """That fewer bytes are free than there must be; empty where enough are."""
+    if free >= wanted:
+        return ""
+    return f"the disk of {whose} is full: {free // MIB} MiB are free, below {wanted // MIB} MiB"
+
+
+def _places() -> dict[str, str]:
+    found = {"the state directory": str(settings.STATE_DIR)}
+    if connection.vendor == "sqlite":  # in memory, it has a name that is no file's
+        found = {"the database": str(connection.settings_dict["NAME"])} | found
+    return found
+
+
 def _check(name: str, check: ReadinessCheck) -> Check:
     try:
         reason = check()
     except DatabaseFailure as error:
-        reason = f"{name} cannot be told: {type(error).__name__}"
+        what = "the database has no room left on its disk" if is_disk_full(error) else type(error).__name__
+        reason = f"{name} cannot be told: {what}"
     return Check(name, CheckState.FAILED if reason else CheckState.OK, reason)
 
 

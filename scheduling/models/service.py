@@ -10,7 +10,7 @@ COMPUTE_BINARY = "nova-compute"
 
 class Service(UuidKeyed, Timestamped):
     """Cell scope. Up or down is never stored: it follows from `forced_down` and `last_seen_up`
-    by the database's clock (`scheduling.fleet.selectors.liveness`).
+    by the database's clock (`scheduling.fleet.selectors.liveness`). `down_noted_at` says that its being down was told.
 
     `disabled` is an operator's word (no new instances), `forced_down` a fencing device's or operator's word
     that the host is dead whatever it says.
@@ -22,6 +22,9 @@ class Service(UuidKeyed, Timestamped):
     disabled_reason = models.CharField(max_length=255, blank=True)
     forced_down = models.BooleanField(default=False)
     last_seen_up = models.DateTimeField(null=True, blank=True, help_text=_("By the database's clock."))
+    down_noted_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When it was told that this service is down; empty while it is up.")
+    )
     version = models.PositiveIntegerField(default=0)
     report_count = models.PositiveBigIntegerField(default=0, help_text=_("Heartbeats since it was first registered."))
 

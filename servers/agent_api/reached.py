@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connection, transaction
 
+from controlplane.infra.database_errors import is_disk_full
 from controlplane.kernel.errors import Conflict, Unavailable
 from controlplane.work.host_ownership import Ownership, ownership_lock
 
@@ -17,7 +18,8 @@ def database_reached() -> Iterator[None]:
             close_old_connections()
         yield
     except (OperationalError, InterfaceError) as error:
-        raise Unavailable(f"the database does not answer: {error}") from error
+        what = "has no room left on its disk" if is_disk_full(error) else "does not answer"
+        raise Unavailable(f"the database {what}: {error}") from error
 
 
 class OwnedHost:

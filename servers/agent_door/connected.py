@@ -1,17 +1,16 @@
-"""Being connected is being alive: agents whose long polls this process holds are written down as alive, all of them in
-a few statements an interval, however many they are.
+"""Asking is being alive: agents that began a long poll at this process are written down as alive, all of them in a few
+statements an interval, however many they are.
 
-Each web process speaks for those that wait at it. One that dies takes nobody with it: its agents ask again, and come to
-another. An agent whose connection is gone is written no more, so its host is down as long after that as after a last
-heartbeat.
+Only what an agent sent itself proves that it lives, and only for the moment when it came. A poll that stays open says
+nothing: a machine that lost its power hangs up on nobody, and a proxy may hold the poll of one that is gone. So polls
+end well before an agent that is silent counts as down, and whoever lives begins the next one. What is written is the
+moment of the proof and not that of the writing: a host is down SERVICE_DOWN_TIME_S after its agent's last word.
 """
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from django.db import Error, connection
 
@@ -21,10 +20,17 @@ from servers.agent_api.host_ownership import host_ownerships_renew
 
 log = logging.getLogger(__name__)
 
-BETWEEN_POLLS_S = 5.0
-"""So long after a poll ended its agent still counts: it is about to begin the next one."""
 HEARTBEATS_LEFT_OUT = 3
-"""An agent that is connected needs to say so itself only each so many intervals."""
+"""An agent that polls needs to say that it is alive only each so many intervals."""
+LONGEST_POLL_S = 60.0
+"""Proxies cut what says nothing for too long."""
+POLLS_IN_DOWN_TIME = 3
+"""So many polls that are waited out fit into the time after which a silent agent is down: one may get lost."""
+
+
+def longest_poll_s() -> float:
+    """After how many seconds a poll is answered at the latest, however long its agent means to wait."""
+    return min(LONGEST_POLL_S, scheduling_options().service_down_time_s / POLLS_IN_DOWN_TIME)
 
 
 def own_heartbeat_s() -> float:
@@ -41,29 +47,22 @@ class ConnectedAgents:
     """Safe to use from any thread. Its own thread begins with the first agent, and ends with `close`."""
 
     def __init__(
-        self,
-        write: Callable[[Iterable[Agent]], None],
-        *,
-        between_polls_s: float = BETWEEN_POLLS_S,
-        clock: Callable[[], float] = time.monotonic,
+        self, write: Callable[[Mapping[Agent, float]], None], *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._write = write
-        self._between_polls_s = between_polls_s
         self._clock = clock
         self._lock = threading.Lock()
-        self._waiting: dict[Agent, int] = {}
-        self._left: dict[Agent, float] = {}
+        self._asked_at: dict[Agent, float] = {}
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
 
-    def waits(self, agent: Agent, poll: "Future[Any]") -> None:
-        """The agent (host, id) waits until its poll is over."""
+    def asks(self, agent: Agent) -> None:
+        """The agent (host, id) is alive now."""
         with self._lock:
-            self._waiting[agent] = self._waiting.get(agent, 0) + 1
+            self._asked_at[agent] = self._clock()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="connected-agents", daemon=True)
                 self._thread.start()
-        poll.add_done_callback(lambda _: self._ended(agent))
 
     def close(self) -> None:
         """End the thread and give its connection back. Who comes later begins it anew."""
@@ -74,36 +73,35 @@ class ConnectedAgents:
             thread.join()
             self._closing.clear()
 
-    def alive(self) -> list[Agent]:
-        """Those that wait now, or did a moment ago."""
+    def write(self) -> None:
+        """Write down who asked since the last time, and how many seconds ago. What a failure of the database kept from
+        being written is written the next time.
+        """
         with self._lock:
-            since = self._clock() - self._between_polls_s
-            self._left = {agent: at for agent, at in self._left.items() if at >= since}
-            return sorted({*self._waiting, *self._left})
-
-    def _ended(self, agent: Agent) -> None:
-        with self._lock:
-            left = self._waiting.get(agent, 1) - 1
-            if left:
-                self._waiting[agent] = left
-            else:
-                self._waiting.pop(agent, None)
-            self._left[agent] = self._clock()
+            asked_at, self._asked_at = self._asked_at, {}
+            now = self._clock()
+        if not asked_at:
+            return
+        try:
+            self._write({agent: now - at for agent, at in asked_at.items()})
+        except Error as error:
+            log.warning("connected agents could not be written down as alive: %s", error)
+            with self._lock:
+                self._asked_at = asked_at | self._asked_at
+        finally:
+            connection.close()  # used for a moment in each interval
 
     def _run(self) -> None:
         while not self._closing.wait(scheduling_options().report_interval_s):
-            if agents := self.alive():
-                try:
-                    self._write(agents)
-                except Error as error:
-                    log.warning("connected agents could not be written down as alive: %s", error)
-                finally:
-                    connection.close()  # used for a moment in each interval
+            self.write()
 
 
-def agents_alive_write(agents: Iterable[Agent]) -> None:
-    """These agents are alive, if their hosts are still theirs. Three statements."""
-    services_alive(hosts=host_ownerships_renew(agents))
+def agents_alive_write(agents: Mapping[Agent, float]) -> None:
+    """These agents were alive so many seconds ago, if their hosts are still theirs. Three statements."""
+    ago: dict[str, float] = {}
+    for (host, _), seconds in agents.items():
+        ago[host] = max(seconds, ago.get(host, 0.0))
+    services_alive(ago_s={host: ago[host] for host in host_ownerships_renew(agents)})
 
 
 _CONNECTED = ConnectedAgents(agents_alive_write)

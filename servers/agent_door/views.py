@@ -143,7 +143,7 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
     if isinstance(answer, WorkOrder | VolumeOrder):
         answer = order_sealed(answer, asker.host)
     if isinstance(answer, Registration):
-        # Its open poll says that it is alive; what is left is to hear whether it still has its host.
+        # Its polls say that it is alive; what is left is to hear whether it still has its host.
         answer = replace(answer, report_interval_s=own_heartbeat_s())
     return _json(answer)
 

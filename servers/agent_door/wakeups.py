@@ -25,14 +25,12 @@ from controlplane.work.wakeups.hub import wakeup_hub
 from controlplane.work.work import compute_queue
 from servers.agent_api.connection import received_wakeups
 from servers.agent_door.asker import Asker, asker_of, require_host, require_version
-from servers.agent_door.connected import connected_agents
+from servers.agent_door.connected import connected_agents, longest_poll_s
 
 log = logging.getLogger(__name__)
 
 LONG_POLL_PATH = f"{PREFIX}wakeups"
 MAX_POLL_BYTES = 4096
-MAX_WAIT_S = 60.0
-"""Longer polls are answered after this: proxies cut what says nothing for too long."""
 
 Wakeups = list[ReceivedWakeup]
 
@@ -59,17 +57,16 @@ def long_poll_begin(headers: Mapping[str, str], body: bytes) -> LongPoll | None:
         require_host(asker, arguments["host"], "wakeups")
     except KilonovaError:
         return None
-    timeout_s = max(0.0, min(arguments["timeout_s"], MAX_WAIT_S))
-    return _long_poll(asker, timeout_s)
+    return _long_poll(asker, arguments["timeout_s"])
 
 
 def _long_poll(asker: Asker, timeout_s: float) -> LongPoll:
-    """Whoever waits is alive."""
+    """Whoever asks is alive."""
     queue = compute_queue(asker.host)
     wakeups = wakeup_hub().next_wakeups(queue)
     if asker.agent_id:
-        connected_agents().waits((asker.host, asker.agent_id), wakeups)
-    return LongPoll(queue, wakeups, timeout_s)
+        connected_agents().asks((asker.host, asker.agent_id))
+    return LongPoll(queue, wakeups, max(0.0, min(timeout_s, longest_poll_s())))
 
 
 @contextmanager
@@ -100,7 +97,8 @@ def wakeups_of_host(asker: Asker, *, timeout_s: float) -> list[Wakeup]:
     """What came for the agent's host, after waiting for it if nobody did yet. Raises Unavailable."""
     poll, left_s = _answered.get(), 0.0
     if poll is None:
-        poll, left_s = _long_poll(asker, timeout_s), max(0.0, min(timeout_s, MAX_WAIT_S))
+        poll = _long_poll(asker, timeout_s)
+        left_s = poll.timeout_s
     try:
         came = poll.wakeups.result(left_s)
     except WaitTimeout:

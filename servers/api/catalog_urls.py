@@ -8,7 +8,7 @@ from servers.api.views.flavors import FlavorProjectsView, FlavorProjectView, Fla
 from servers.api.views.image_catalogue import ImageCatalogueView, ImageCopyView
 from servers.api.views.image_certificates import ImageCertificateViewSet
 from servers.api.views.image_members import ImageMembersView, ImageMemberView
-from servers.api.views.images import FILE_RENDERERS, ImageViewSet
+from servers.api.views.images import ImageViewSet
 from servers.api.views.keypairs import KeyPairViewSet
 from servers.api.views.networks import NetworkViewSet, SubnetViewSet
 from servers.api.views.ports import PortViewSet
@@ -26,9 +26,6 @@ router.register("networks", NetworkViewSet, basename="network")
 router.register("subnets", SubnetViewSet, basename="subnet")
 router.register("ports", PortViewSet, basename="port")
 
-# `curl -T disk.qcow2 .../file/` would add the file's name to an address that ends in a slash: without it, it works.
-image_file = ImageViewSet.as_view({"put": "file", "get": "download"}, renderer_classes=FILE_RENDERERS, schema=None)
-
 urlpatterns = [
     *router.urls,
     path("flavors/<str:pk>/projects/", FlavorProjectsView.as_view(), name="flavor-projects-api"),
@@ -37,7 +34,6 @@ urlpatterns = [
     path("images/<str:pk>/members/<str:project>/", ImageMemberView.as_view(), name="image-member"),
     path("image-catalogue/", ImageCatalogueView.as_view(), name="image-catalogue"),
     path("image-catalogue/<str:key>/copy/", ImageCopyView.as_view(), name="image-copy"),
-    path("images/<str:pk>/file", image_file, name="image-file-for-curl"),
     path("quota/", QuotaView.as_view(), name="quota"),
     path("quota-classes/<str:name>/", QuotaClassView.as_view(), name="quota-class"),
     path("projects/<uuid:project_id>/users/<uuid:user_id>/quota/", UserQuotaView.as_view(), name="user-quota"),

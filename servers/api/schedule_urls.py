@@ -1,7 +1,4 @@
-"""Answers of the scheduler under /api/. They are here because flavors and instances are this app's.
-
-Without the slash at the end they work as well: a redirect would lose the body of a POST.
-"""
+"""Answers of the scheduler under /api/. They are here because flavors and instances are this app's."""
 
 from django.urls import path
 
@@ -12,7 +9,4 @@ urlpatterns = [
     path("schedule/explain/", ExplainView.as_view(), name="schedule-explain"),
     path("capacity/", CapacityView.as_view(), name="capacity"),
     path("policies/<str:pk>/batch/", PolicyBatchView.as_view(), name="policy-batch-api"),
-    path("schedule/simulate", SimulateView.as_view(schema=None)),
-    path("schedule/explain", ExplainView.as_view(schema=None)),
-    path("capacity", CapacityView.as_view(schema=None)),
 ]

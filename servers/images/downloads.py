@@ -14,7 +14,7 @@ from django.http import FileResponse
 from controlplane.kernel.errors import Throttled
 from controlplane.kernel.texts import phrase as _
 from servers.conf import server_options
-from servers.images.stores.store import CHUNK_BYTES, ImageBytes
+from servers.images.stores.store import ImageBytes
 
 ASK_AGAIN_S = 3
 OCTETS = "application/octet-stream"
@@ -22,8 +22,6 @@ OCTETS = "application/octet-stream"
 
 class ImageResponse(FileResponse):
     """The bytes, with their length, so that whoever reads knows a cut from the end whatever is between."""
-
-    block_size = CHUNK_BYTES
 
     def __init__(self, data: ImageBytes) -> None:
         super().__init__(data, content_type=OCTETS, headers={"Content-Length": str(data.size_bytes)})

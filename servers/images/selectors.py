@@ -54,6 +54,13 @@ def images_listed(*, caller: Caller, visibility: str = "", member_status: str = 
     return rows.filter(listed | Q(visibility=Visibility.SHARED, pk__in=shared))
 
 
+def newest_upload() -> tuple[uuid.UUID, uuid.UUID] | None:
+    """Image and upload of the newest bytes that may be used: what a store that is the right one has for certain."""
+    rows = Image.objects.filter(status=ImageStatus.ACTIVE, upload_id__isnull=False).order_by("-created_at", "-pk")
+    found = rows.values_list("pk", "upload_id").first()
+    return None if found is None or found[1] is None else (found[0], found[1])
+
+
 def _shared_with(caller: Caller, status: str = "") -> QuerySet[ImageMember, dict[str, Any]]:
     members = ImageMember.objects.filter(project_id=caller.project_id)
     return (members.filter(status=status) if status else members).values("image_id")  # type: ignore[return-value]

@@ -6,6 +6,7 @@ The routes are those of the resolver, so that a new one is walked as well.
 import re
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.generators import SchemaGenerator
 
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState, StateReason
 from controlplane.identity.domain import Caller
 from controlplane.identity.models import User
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
@@ -20,6 +23,7 @@ from scheduling.models import SchedulingDecision
 from servers.catalog.services.server_group import server_group_create
 from servers.instances.services.schedule_again import instance_schedule_again
 from servers.models import Instance, InstanceFault
+from servers.repair.services.power_sync import power_states_sync
 from tests.fixtures.remembering import remembered
 from tests.worlds import cloud as world
 
@@ -61,8 +65,25 @@ def who() -> world.People:
     world.create(found.admin, "forced", availability_zone=f"nova:{SECOND}")
     world.pump()
     aggregate_host_add(aggregate_id=aggregate_create(name="rack", metadata={"rack": "7"}).pk, host=FIRST)
+    _what_guests_do(found.member)
     world.create(found.member, "pending")
     return found
+
+
+def _what_guests_do(owner: Caller) -> None:
+    """One guest crashed, of one the watchdog fired, one stopped by itself: as the host's agent says it."""
+    did = {
+        "crashed": GuestFacts(PowerState.CRASHED, reason=StateReason.CRASHED),
+        "panicked": GuestFacts(PowerState.CRASHED, reason=StateReason.PANICKED),
+        "bitten": replace(world.RUNNING, watchdog_fired=2),
+        "full": GuestFacts(PowerState.PAUSED, reason=StateReason.IO_ERROR, details="vda: no space left"),
+        "off": world.OFF,
+    }
+    for name, facts in did.items():
+        one = world.active(owner, name)
+        assert one.host in (FIRST, SECOND)
+        power_states_sync(host=one.host, guests={one.pk: facts})
+    world.pump()
 
 
 def _patterns(entries: list[URLPattern | URLResolver], prefix: str = "/") -> Iterator[str]:
@@ -102,7 +123,7 @@ def _addresses(client: Any, path: str, lists: dict[str, list[str]]) -> list[str]
     if match is None:
         return [path]
     if (above := path[: match.start()]) not in lists:
-        answer = client.get(f"{above}?page_size=100&all_projects=1")
+        answer = client.get(above, {"all_projects": 1} if above == "/api/instances/" else {})
         lists[above] = _names_of(answer.json()) if answer.status_code == 200 else []
     return [PARAMETER.sub(name, path) for name in lists[above]]
 

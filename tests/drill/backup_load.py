@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.drill.names import RESTORED, VOLUME
 
-BACKUPS = "volume-backups/?all_projects=1&limit=200"
-VOLUMES = "volumes/?all_projects=1&limit=200"
+BACKUPS = "volume-backups/?page_size=200"
+VOLUMES = "volumes/?page_size=200"
 NAME = "drill"
 MAX_BACKUPS, MAX_RESTORED = 5, 2
 INCREMENTAL, KEEPS_SNAPSHOT = 0.6, 0.8

@@ -40,7 +40,7 @@ class BulkLoad:
             body: dict[str, Any] = {"kind": "instance", "action": action, "ids": chosen}
             self._job(body | ({"confirm": len(chosen)} if ACTIONS[action] else {}))
         if self._rng.random() < DETACHED:
-            found = (self._ask("volumes/?state=in-use&all_projects=1", None, "GET") or {}).get("results", [])
+            found = (self._ask("volumes/?state=in-use", None, "GET") or {}).get("results", [])
             if ids := [one["id"] for one in found[:AT_ONCE]]:
                 self._job({"kind": "volume", "action": "detach", "ids": ids, "confirm": len(ids)})
         with self._lock:

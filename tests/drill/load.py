@@ -254,7 +254,7 @@ class Load:
         for one in [each for each in had if each["boot_index"] < 0][:1]:
             self.ask(f"instances/{uid}/volumes/{one['volume_id']}/", None, "DELETE", subject=uid, fine=(404,))
             return
-        free = (self.ask("volumes/?state=available&all_projects=1", None, "GET") or {}).get("results", [])
+        free = (self.ask("volumes/?state=available", None, "GET") or {}).get("results", [])
         for one in [each for each in free if each["name"] not in (VOLUME, RESTORED)][:1]:
             body = {"volume": one["id"], "delete_on_termination": True}
             self.ask(f"instances/{uid}/volumes/", body, subject=uid, fine=(404,))

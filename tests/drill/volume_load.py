@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.drill.names import OWN_POOL, POOL, RESTORED, TYPES, UPLOADED, VOLUME
 
-VOLUMES = "volumes/?all_projects=1&limit=200"
+VOLUMES = "volumes/?page_size=200"
 IMAGES = f"images/?search={UPLOADED}&page_size=100"
 MAX_VOLUMES, MAX_UPLOADED = 8, 3
 MAX_GIB = 3

@@ -116,6 +116,19 @@ def test_member_finds_and_sorts_nothing_by_host(people: People, as_person: AsPer
     assert instance.host not in client.get("/instances/?columns=name,host&export=csv").getvalue().decode()
 
 
+def test_what_a_page_cannot_read_is_said_and_what_it_does_not_know_is_left_out(
+    people: People, as_person: AsPerson
+) -> None:
+    client = as_person(people.admin)
+    for query, said in (("up=sideways", "Write yes or no"), ("up=no&utm_source=mail", "")):
+        page = client.get(f"/hosts/?{query}")
+        assert page.status_code == 200
+        assert [text[: len(said)] for text in page.context["query"].errors.values()] == [said] * bool(said)
+        assert page.context["rows"] == []
+        assert [chip.name for chip in page.context["query"].chips] == ["up"]
+    assert "请填写 yes 或 no" in client.get("/hosts/?up=sideways", headers={"accept-language": "zh-hans"}).text
+
+
 def test_names_stand_in_natural_order_either_way(people: People, as_person: AsPerson) -> None:
     for number in (10, 2, 1):
         active(people.member, f"web-{number}")

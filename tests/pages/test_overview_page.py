@@ -69,6 +69,17 @@ def test_what_is_on_a_silent_host_is_unknown_and_says_so_before_it_is_acted_on(
     assert "waits-for-host" not in page(as_person(people.member), f"/instances/{instance.pk}/act/lock/")
 
 
+def test_stop_that_was_asked_of_a_silent_host_says_at_once_that_it_waits(people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+    silenced(instance.host)
+    as_person(people.member).post(f"/instances/{instance.pk}/act/", {"action": "stop"})
+    for caller in (people.member, people.reader, people.admin):
+        shown = page(as_person(caller), f"/instances/{instance.pk}/")
+        assert shown.count("It waits for its host, which has not reported since ") == 2  # what is done, and its journey
+    assert f"/instances/{instance.pk}/" in page(as_person(people.admin), "/instances/?host_status=UNKNOWN")
+    assert f"/instances/{instance.pk}/" not in page(as_person(people.admin), "/instances/?host_status=UP")
+
+
 def test_failed_builds_are_put_together_by_reason_with_the_next_step(people: People, as_person: AsPerson) -> None:
     flavor("g1", extra_specs={"trait:HW_CPU_X86_AVX512F": "required"})
     create(people.member, "train", flavor="g1", min_count=3)

@@ -12,7 +12,9 @@ from controlplane.audit_log.models import AuditLogEntry, AuditResult
 from controlplane.audit_log.recording.actor_scope import Actor, actor_scope_now
 from controlplane.infra.request_id import current_request_id
 
-VOLATILE = frozenset({"id", "created_at", "updated_at", "last_seen_at", "last_seen_up", "report_count"})
+VOLATILE = frozenset(
+    {"id", "created_at", "updated_at", "last_seen_at", "last_seen_up", "report_count", "down_noted_at"}
+)
 """Columns that change by themselves, or say nothing to a reader."""
 Facts = Mapping[str, Any]
 

@@ -21,7 +21,7 @@ LISTS: Mapping[str, str] = {
     "volume-backups": "/volume-backups/",
     "volume-types": "/volume-types/",
     "storage-pools": "/storage-pools/",
-    "hosts": "/compute-nodes/",
+    "hosts": "/hosts/",
     "aggregates": "/aggregates/",
     "providers": "/resource-providers/",
     "work": "/work/",
@@ -40,6 +40,11 @@ LISTS: Mapping[str, str] = {
     "search": "/search/",
 }
 """Lists by the name of their address: their filters are those of the API, by the same names."""
+BESIDES_FILTERS: Mapping[str, frozenset[str]] = {
+    "instances": frozenset({"all_projects"}),
+    "search": frozenset({"q"}),
+}
+"""What else the API takes there by the name that the page has for it."""
 THINGS: Mapping[str, str] = {
     "instance": "/instances/{instance_id}/",
     "instance-console": "/instances/{instance_id}/console-log/",
@@ -74,9 +79,9 @@ BESIDES: Mapping[str, tuple[tuple[str, str, str, Mapping[str, Any] | None], ...]
 def page_calls(
     url_name: str, kwargs: Mapping[str, Any], asked: Iterable[tuple[str, str]], filters: Iterable[str] | None
 ) -> list[ApiCall]:
-    """What gives what this page shows. `asked` is the page's query; of it only `filters` are the API's too."""
+    """What gives what this page shows. `asked` is the page's query; of it `filters` are the API's too."""
     if url_name in LISTS:
-        known = {"q", "all_projects", *(filters or ())}
+        known = {*(filters or ()), *BESIDES_FILTERS.get(url_name, ())}
         pairs = [(name, text) for name, text in asked if name in known and text]
         query = f"?{urlencode(pairs)}" if pairs else ""
         return [ApiCall("GET", LISTS[url_name] + query)]

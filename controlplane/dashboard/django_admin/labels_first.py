@@ -131,6 +131,7 @@ FIRST = (
     gettext_noop("done"),
     gettext_noop("done (bytes)"),
     gettext_noop("door"),
+    gettext_noop("down noted at"),
     gettext_noop("duration (µs)"),
     gettext_noop("email"),
     gettext_noop("enabled"),

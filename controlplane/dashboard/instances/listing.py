@@ -19,6 +19,7 @@ from controlplane.infra.natural_order import natural_order
 from controlplane.kernel.texts import gettext_noop
 from servers.conf import server_options
 from servers.filtersets_instance import instance_filters
+from servers.filtersets_pending import pending_matching
 from servers.instances.domain.soft_delete import ends_at
 from servers.instances.domain.state_reasons import reason_sentence, shows_fault
 from servers.instances.selectors.instances import (
@@ -94,7 +95,7 @@ def _rows(caller: Caller, asked: Asked) -> QuerySet[Any]:
 def _ahead(caller: Caller, asked: Asked) -> RowsAhead:
     """Those without a row yet, newest first."""
     waiting = pending_instances(caller=caller, all_projects=_everywhere(caller, asked))
-    rows = instance_filters(is_admin=caller.is_admin).pending(waiting, asked)
+    rows = pending_matching(waiting, asked, is_admin=caller.is_admin)
     return RowsAhead(rows.count(), lambda start, stop: [pending_instance(one) for one in rows[start:stop]])
 
 

@@ -1,6 +1,6 @@
 """What happens to an instance now, and what happened to it apart from being built: entries of a timeline."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -66,13 +66,19 @@ def is_changing(instance: Any) -> bool:
     return instance.vm_state == "building" or bool(instance.task_state)
 
 
-def progress(instance: Any, records: JourneyRecords) -> InstanceProgress | None:
-    """None when nothing is being done."""
+def progress(instance: Any, records: JourneyRecords, *, waits: str = "") -> InstanceProgress | None:
+    """None when nothing is being done. `waits`: why it goes no further, where its host is silent."""
     if not is_changing(instance):
         return None
     if instance.vm_state != "building" or instance.task_state == "deleting":
-        return _action_progress(instance, next((one for one in reversed(records.actions) if not one.result), None))
-    return _build_progress(instance, records)
+        found = _action_progress(instance, next((one for one in reversed(records.actions) if not one.result), None))
+    else:
+        found = _build_progress(instance, records)
+    return (
+        replace(found, text=gettext("%(doing)s. %(waits)s") % {"doing": found.text, "waits": said(waits)})
+        if waits
+        else found
+    )
 
 
 def _action_progress(instance: Any, action: Any) -> InstanceProgress:
@@ -122,15 +128,17 @@ def _build_progress(instance: Any, records: JourneyRecords) -> InstanceProgress:
     return InstanceProgress(text % {"number": attempt.number, "step": now}, seconds, min(done, steps), steps)
 
 
-def later(instance: Any, records: JourneyRecords, *, is_admin: bool) -> list[Entry]:
-    """What came apart from builds, oldest first: actions, faults, what the control plane put right by itself."""
+def later(instance: Any, records: JourneyRecords, *, is_admin: bool, waits: str = "") -> list[Entry]:
+    """What came apart from builds, oldest first: actions, faults, what the control plane put right by itself. `waits`:
+    why what has not ended goes no further, where the host is silent.
+    """
 
     def is_outside(row: Any) -> bool:
         return not is_shown_in_sections(instance, records, row.created_at)
 
     actions = [one for one in records.actions if one.action not in SECTION_ACTIONS]
     said = {one.message for one in actions}
-    entries = [_action(one, is_admin, records.users.get(one.user_id, "")) for one in actions]
+    entries = [_action(one, is_admin, records.users.get(one.user_id, ""), waits) for one in actions]
     entries += [_fault(fault) for fault in records.faults if fault.message not in said and is_outside(fault)]
     entries += [_heal(heal, is_admin) for heal in records.heals if is_outside(heal)]
     return sorted(entries, key=lambda entry: entry.at)
@@ -146,12 +154,13 @@ def _heal(heal: Any, is_admin: bool) -> Entry:
     )
 
 
-def _action(action: Any, is_admin: bool, who: str) -> Entry:
+def _action(action: Any, is_admin: bool, who: str, waits: str) -> Entry:
     events = list(action.events.all())
     # One step says no more than the action itself.
     steps = _steps(events, is_admin) if len(events) > 1 else []
     title, tone = action_label(action.action), RESULTS[action.result]
-    return Entry(action.started_at, title, tone, action.message, _seconds(action), steps=steps, who=who)
+    text = said(waits) if waits and not action.finished_at else action.message
+    return Entry(action.started_at, title, tone, text, _seconds(action), steps=steps, who=who)
 
 
 def _steps(events: list[Any], is_admin: bool) -> list[TimedStep]:

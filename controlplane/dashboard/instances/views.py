@@ -25,6 +25,7 @@ from controlplane.kernel.errors import NotFound
 from servers.bulk.domain import BulkKind
 from servers.conf import server_options
 from servers.instances.domain.schedule_again import schedule_again_refusal
+from servers.instances.domain.silence_words import waits_notice
 from servers.instances.domain.soft_delete import ends_at
 from servers.instances.domain.state_reasons import reason_sentence, shows_fault
 from servers.instances.selectors.block_devices import instance_disks
@@ -82,6 +83,8 @@ def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
     details = instance_details(instance)
     records = journey_records(instance_id=instance.pk, reservation_id=instance.reservation_id)
     interfaces = instance_interfaces([instance]).get(instance.pk, ())
+    silence = silence_of(instance)
+    waits = waits_notice(silence)
     return {
         "instance": instance,
         "tags": details.tags,
@@ -92,17 +95,17 @@ def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
         "on_crash": instance.on_crash or server_options().guest_on_crash,
         "power": power_name(instance.power_state),
         "menu": action_menu(instance, caller),
-        "silence": silence_of(instance),
+        "silence": silence,
         "interfaces": interfaces,
         "disks": instance_disks([instance]).get(instance.pk, ()),
         "addresses": addresses_by_network(instance, interfaces),
         "restorable_until": ends_at(instance.soft_deleted_at, server_options().reclaim_instance_interval_s),
         "rescued_until": ends_at(instance.rescued_at, server_options().rescue_timeout_s),
         "sections": sections(instance, records, now=timezone.now(), is_admin=caller.is_admin),
-        "later": later(instance, records, is_admin=caller.is_admin),
+        "later": later(instance, records, is_admin=caller.is_admin, waits=waits),
         "offers_next": bool(instance.decision_id) and not schedule_again_refusal(instance, caller),
         "is_live": is_changing(instance),
-        "progress": progress(instance, records),
+        "progress": progress(instance, records, waits=waits),
         **_console(instance, CONSOLE_LINES),
     }
 

@@ -15,6 +15,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 
+from controlplane.infra.database_errors import database_unavailable
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel import errors
 
@@ -44,11 +45,12 @@ def status_of(error: errors.KilonovaError) -> int:
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's hook. Unknown exceptions give a 500 without detail; their traceback goes to the log only.
 
-    A database that is away is a 503: nothing is wrong with the request, and the same one may succeed in a moment.
+    A database that is away, or has no room left, is a 503: nothing is wrong with the request, and the same one may
+    succeed later.
     """
     if isinstance(error, (OperationalError, InterfaceError)):
         log.warning("the database failed in %s", context.get("view"), exc_info=error)
-        error = errors.Unavailable("The database does not answer now. Try again in a moment.")
+        error = database_unavailable(error)
     if isinstance(error, RequestDataTooBig):
         error = errors.TooLarge(f"The body is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
     if isinstance(error, errors.KilonovaError):

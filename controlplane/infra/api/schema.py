@@ -2,13 +2,17 @@
 this has it say of closed bodies that they are closed.
 """
 
+import threading
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView
+from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
+
+from controlplane.infra.api.filtering import KnownParameters
 
 
 class ClosedFieldsSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # registers subclasses untyped
@@ -26,18 +30,20 @@ class ClosedFieldsSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped
 class CachedSchema(SpectacularAPIView):
     """As drf-spectacular makes it, cached as bytes for each of its forms (YAML and JSON)."""
 
+    permission_classes = (AllowAny, KnownParameters)
     made: ClassVar[dict[str, tuple[bytes, str]]] = {}
+    one_at_a_time = threading.Lock()
 
     @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
-        """The document. What depends on the request alone (`version`, `lang`) has no meaning here and is ignored."""
+        """The document. Of what depends on the request there is its `format` alone: no `version` and no `lang`."""
         renderer: Any = request.accepted_renderer
-        cached = self.made.get(renderer.media_type)
-        if cached is None:
-            response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # theirs
-            text = renderer.render(response.data, renderer.media_type, {"view": self, "request": request})
-            cached = self.made[renderer.media_type] = (text, response["Content-Disposition"])
-        text, disposition = cached
+        with self.one_at_a_time:  # drf-spectacular loads its extensions at first use, and finds them half loaded
+            if renderer.media_type not in self.made:
+                response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # theirs
+                text = renderer.render(response.data, renderer.media_type, {"view": self, "request": request})
+                self.made[renderer.media_type] = (text, response["Content-Disposition"])
+        text, disposition = self.made[renderer.media_type]
         return HttpResponse(text, f"{renderer.media_type}; charset=utf-8", headers={"Content-Disposition": disposition})
 
     def _get_version_parameter(self, request: Request) -> None:

@@ -20,6 +20,7 @@ from controlplane.launcher.demo.simulated_agents import SimulatedAgents, Simulat
 from controlplane.launcher.options import UpOptions
 from controlplane.launcher.run import StopRequest, child_environment, last_line
 from controlplane.launcher.seed import admin_prepare, database_migrate
+from controlplane.launcher.state_directory import state_directory_prepare
 from controlplane.launcher.state_lock import StateLock
 from controlplane.launcher.supervisor import ChildDied, ChildSpec, Supervisor
 from controlplane.launcher.web_probe import require_free_port, why_not_ready
@@ -48,7 +49,7 @@ class DemoOptions:
 
 def demo_run(options: DemoOptions, announcer: Announcer) -> None:
     """Return when it was asked to stop, or is filled and not to be served. Raises KilonovaError."""
-    options.state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    state_directory_prepare(options.state_dir)
     with StateLock(options.state_dir):
         if options.is_served:
             require_free_port(options.port)

@@ -53,7 +53,7 @@ class SimulatedAgents:
         """Be alive, all of them. Returns how many are."""
         hosts = Service.objects.exclude(host__in=self.dead).filter(forced_down=False).values_list("host", flat=True)
         self._networks_applied()
-        return services_alive(hosts=list(hosts))
+        return services_alive(ago_s=dict.fromkeys(hosts, 0.0))
 
     def _networks_applied(self) -> None:
         """Hosts without a problem have their networks at once."""

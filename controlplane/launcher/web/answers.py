@@ -5,7 +5,7 @@ import logging
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -16,7 +16,7 @@ from django.urls import set_script_prefix
 
 from controlplane.infra.conf import web_options
 from controlplane.launcher.web.connections import GuardedProtocol
-from controlplane.launcher.web.incoming import Receive, Scope, Send
+from controlplane.launcher.web.incoming import Arriving, BodyTooSlow, ClientGone, Receive, Scope, Send
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,9 @@ Around = Callable[[], AbstractContextManager[Any]]
 PIECE_BYTES = 256 * 2**10
 """So much of an answer is read and sent at a time."""
 NO_BODY = frozenset({204, 304})
+CLOSE = (b"Connection", b"close")
+LINGER_S, LINGER_BYTES = 5.0, 16 * 2**20
+"""So long is read on, and so much, of a body that was refused."""
 
 
 @dataclass(slots=True)
@@ -79,7 +82,6 @@ def _answer_of(response: HttpResponseBase) -> WebResponse:
         for piece in response:
             file.write(piece)
         response.close()
-        answer.body = b""
         headers.append((b"Content-Length", str(file.tell()).encode()))
         file.seek(0)
         answer.close = file.close
@@ -87,6 +89,10 @@ def _answer_of(response: HttpResponseBase) -> WebResponse:
     if answer.file is None and not has_length and answer.status not in NO_BODY:
         headers.append((b"Content-Length", str(len(answer.body)).encode()))
     return answer
+
+
+class FileUnreadable(Exception):
+    """A file that is an answer could not be read to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,42 +111,76 @@ class Sender:
     def __init__(self, readers: ThreadPoolExecutor) -> None:
         self._readers = readers
 
-    async def send(self, answer: WebResponse, exchange: Exchange) -> None:
-        """All of it, as fast as it is taken. A client that takes nothing for too long is cut off."""
+    async def send(self, answer: WebResponse, exchange: Exchange, unread: Arriving | None = None) -> None:
+        """All of it, as fast as it is taken. A client that takes nothing for too long is cut off.
+
+        With the rest of a body that is refused, which is not awaited, the connection is closed after the answer.
+        """
+        if unread is not None:
+            answer.headers = [
+                *((name, value) for name, value in answer.headers if name.lower() != b"connection"),
+                CLOSE,
+            ]
         head = {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
         try:
             await _within(exchange.send(head))
             if answer.file is None or exchange.scope["method"] == "HEAD":
-                await _send_bytes(answer.body, exchange)
+                await _send_bytes(answer.body, exchange, is_all=unread is None)
             else:
-                await self._send_file(answer.file, exchange)
+                await self._send_file(answer.file, exchange, is_all=unread is None)
+            if unread is not None:
+                await _some_read(unread)
+                await _send_piece(b"", exchange, is_last=True)
         except TimeoutError:
+            exchange.connection.cut()
+        except FileUnreadable as error:
+            log.warning("a large answer could not be read to its end: %s", error)
             exchange.connection.cut()
         finally:
             if answer.close is not None:
                 self._readers.submit(answer.close)
 
-    async def _send_file(self, file: IO[bytes], exchange: Exchange) -> None:
-        loop = asyncio.get_running_loop()
+    async def _send_file(self, file: IO[bytes], exchange: Exchange, *, is_all: bool) -> None:
+        # A piece is read ahead, since the last one has to say that it is: see `_send_piece`.
+        piece = await self._read(file)
         while not exchange.connection.is_gone:
-            try:
-                piece = await loop.run_in_executor(self._readers, file.read, PIECE_BYTES)
-            except Exception as error:  # noqa: BLE001 - whatever stops it from being read ends this connection alone
-                log.warning("a large answer could not be read to its end: %s", error)
-                exchange.connection.cut()
+            following = await self._read(file) if piece else b""
+            await _send_piece(piece, exchange, is_last=is_all and not following)
+            if not following:
                 return
-            await _within(exchange.send({"type": "http.response.body", "body": piece, "more_body": bool(piece)}))
-            if not piece:
-                return
+            piece = following
+
+    async def _read(self, file: IO[bytes]) -> bytes:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._readers, file.read, PIECE_BYTES)
+        except Exception as error:  # whatever stops it from being read ends this connection alone
+            raise FileUnreadable(str(error)) from error
 
 
-async def _send_bytes(body: bytes, exchange: Exchange) -> None:
+async def _send_bytes(body: bytes, exchange: Exchange, *, is_all: bool) -> None:
     # What goes out in pieces waits in memory by pieces too, however slowly it is taken.
     for at in range(0, max(len(body), 1), PIECE_BYTES):
         if exchange.connection.is_gone:
             return
-        piece, is_last = body[at : at + PIECE_BYTES], at + PIECE_BYTES >= len(body)
-        await _within(exchange.send({"type": "http.response.body", "body": piece, "more_body": not is_last}))
+        is_last = at + PIECE_BYTES >= len(body)
+        await _send_piece(body[at : at + PIECE_BYTES], exchange, is_last=is_all and is_last)
+
+
+async def _send_piece(piece: bytes, exchange: Exchange, *, is_last: bool) -> None:
+    """The last piece ends the answer with its last byte: who has that may ask again at once, on the same connection.
+
+    Raises TimeoutError.
+    """
+    await _within(exchange.send({"type": "http.response.body", "body": piece, "more_body": not is_last}))
+
+
+async def _some_read(unread: Arriving) -> None:
+    """A connection that is closed while a body still comes may take the answer with it."""
+    with suppress(TimeoutError, ClientGone, BodyTooSlow):
+        async with asyncio.timeout(LINGER_S):
+            while unread.received < LINGER_BYTES and await unread.next():
+                pass
 
 
 async def _within(sending: Awaitable[None]) -> None:

@@ -10,7 +10,6 @@ import logging
 import string
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from typing import Any
 from urllib.parse import quote_from_bytes, unquote_to_bytes
@@ -46,7 +45,6 @@ from servers.images.uploads import uploads_at_once
 
 log = logging.getLogger(__name__)
 
-CLOSE = (b"Connection", b"close")
 CONSOLES = frozenset({BROWSER_CONSOLE_PATH, CONSOLE_PATH})
 MAX_PATH_BYTES = 32 * 2**10
 """Of path and query together."""
@@ -54,8 +52,6 @@ MORE_READERS = 4
 """Threads that read files which are no images."""
 MORE_UPLOADS = 4
 """Threads for uploads that are refused before a byte of them is read."""
-LINGER_S, LINGER_BYTES = 5.0, 16 * 2**20
-"""What is still read of a body that was refused. A connection that is closed before may take the answer with it."""
 
 
 class UrlTooLong(Invalid):
@@ -113,7 +109,8 @@ class Application:
         try:
             body = await self._whole(scope, arriving)
         except KilonovaError as error:
-            await _refuse(refusal(scope, error, status=STATUS.get(type(error), 0)), exchange, arriving)
+            answer = refusal(scope, error, status=STATUS.get(type(error), 0))
+            await self._sender.send(answer, exchange, unread=arriving)
             return
         try:
             if scope["path"] == STREAM_PATH and scope["http_version"] != "1.0":
@@ -128,10 +125,7 @@ class Application:
     async def _upload(self, exchange: Exchange, arriving: Arriving) -> None:
         stream = UploadedBody(arriving, asyncio.get_running_loop())
         answer = await self._served(exchange.scope, stream, threads=self._uploads)
-        if arriving.is_over:
-            await self._sender.send(answer, exchange)
-        else:
-            await _refuse(answer, exchange, arriving)
+        await self._sender.send(answer, exchange, unread=None if arriving.is_over else arriving)
 
     async def _whole(self, scope: Scope, arriving: Arriving) -> Body:
         """The body. Raises KilonovaError, ClientGone."""
@@ -198,19 +192,6 @@ class Application:
             return
         await send({"type": "websocket.http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "websocket.http.response.body", "body": answer.body})
-
-
-async def _refuse(answer: WebResponse, exchange: Exchange, arriving: Arriving) -> None:
-    """WebResponse while the body is still on its way, and read some of what comes before the connection is closed."""
-    answer.headers = [*((name, value) for name, value in answer.headers if name.lower() != b"connection"), CLOSE]
-    head = {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
-    await exchange.send(head)
-    await exchange.send({"type": "http.response.body", "body": answer.body, "more_body": True})
-    with suppress(TimeoutError, ClientGone, BodyTooSlow):
-        async with asyncio.timeout(LINGER_S):
-            while arriving.received < LINGER_BYTES and await arriving.next():
-                pass
-    await exchange.send({"type": "http.response.body", "body": b""})
 
 
 def _path_of(raw: bytes) -> str:

@@ -77,7 +77,6 @@ class GuardedProtocol(HttpToolsProtocol):
         self._requests = 0
         self._head_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
-        self._unsent_timer: asyncio.TimerHandle | None = None
         self.address = ""
         """Of the peer, which may be a proxy."""
 

@@ -17,7 +17,7 @@ PROGRAMS = frozenset({"api", "agent"})
 
 
 def refusal(scope: Scope, error: KilonovaError, *, status: int = 0) -> WebResponse:
-    """The answer that says it. `status` stands for that of the error's kind. The connection is closed after it."""
+    """The answer that says it. `status` stands for that of the error's kind."""
     status, request_id = status or status_of(error), new_request_id()
     door = scope["path"].lstrip("/").partition("/")[0]
     with request_id_scope(request_id):
@@ -33,6 +33,5 @@ def refusal(scope: Scope, error: KilonovaError, *, status: int = 0) -> WebRespon
     if "wait_s" in error.extra:
         response["Retry-After"] = str(error.extra["wait_s"])
     response["Content-Length"] = str(len(response.content))
-    response["Connection"] = "close"
     headers = [(name.encode("ascii"), value.encode("latin1")) for name, value in response.items()]
     return WebResponse(status, headers, response.content)

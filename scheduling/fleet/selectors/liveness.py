@@ -3,8 +3,9 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
-from django.db.models import BooleanField, Case, QuerySet, Value, When
+from django.db.models import BooleanField, Case, CharField, QuerySet, Value, When
 
 from scheduling.models import ComputeNode, Service
 from scheduling.models.clock import fresh_metrics_condition
@@ -51,12 +52,6 @@ def hosts_up(hosts: Collection[str] | None = None) -> set[str]:
     return set((rows if hosts is None else rows.filter(host__in=hosts)).values_list("host", flat=True))
 
 
-def host_statuses(hosts: Collection[str]) -> dict[str, str]:
-    """How each of these hosts is, in Nova's words: UP, MAINTENANCE (it takes nothing new), DOWN. One query."""
-    rows = Service.objects.filter(host__in=hosts).annotate(is_up=_is_up()).values_list("host", "is_up", "disabled")
-    return {host: "DOWN" if not is_up else "MAINTENANCE" if disabled else "UP" for host, is_up, disabled in rows}
-
-
 @dataclass(frozen=True, slots=True)
 class SilentHost:
     """A host that is not up: since when its agent is silent (None: it never reported), or somebody said it is dead."""
@@ -72,3 +67,55 @@ def hosts_silent(hosts: Collection[str] | None = None) -> dict[str, SilentHost]:
     rows = rows if hosts is None else rows.filter(host__in=hosts)
     columns = rows.values_list("host", "last_seen_up", "forced_down")
     return {host: SilentHost(host, since, forced) for host, since, forced in columns}
+
+
+class HostStatus(StrEnum):
+    """How the host of an instance is, in Nova's words and by its rule: what is said first, wins."""
+
+    DOWN = "DOWN"
+    """Its service is forced down."""
+    MAINTENANCE = "MAINTENANCE"
+    """Its service is disabled: it takes nothing new."""
+    UP = "UP"
+    UNKNOWN = "UNKNOWN"
+    """Its service does not report, or there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostLiveness:
+    """How a host is; and, where nothing comes of it now, since when (a disabled host may be silent, too)."""
+
+    status: HostStatus
+    silence: SilentHost | None
+
+
+def _status() -> Case:
+    return Case(
+        When(forced_down=True, then=Value(HostStatus.DOWN.value)),
+        When(disabled=True, then=Value(HostStatus.MAINTENANCE.value)),
+        When(up_condition(), then=Value(HostStatus.UP.value)),
+        default=Value(HostStatus.UNKNOWN.value),
+        output_field=CharField(),
+    )
+
+
+def hosts_liveness(hosts: Collection[str]) -> dict[str, HostLiveness]:
+    """How each of these hosts is; one that is not registered is missing. One query, none for no hosts."""
+    if not hosts:
+        return {}
+    rows = Service.objects.filter(host__in=hosts).order_by().annotate(status=_status(), is_up=_is_up())
+    columns = rows.values_list("host", "status", "is_up", "last_seen_up", "forced_down")
+    return {
+        host: HostLiveness(HostStatus(status), None if is_up else SilentHost(host, since, forced))
+        for host, status, is_up, since, forced in columns
+    }
+
+
+def host_statuses(hosts: Collection[str]) -> dict[str, str]:
+    """The status of each of these hosts. One query."""
+    return {host: one.status.value for host, one in hosts_liveness(hosts).items()}
+
+
+def hosts_of_status(status: HostStatus) -> QuerySet[Service, str]:
+    """The registered hosts of this status, to be asked within another query."""
+    return Service.objects.order_by().alias(status=_status()).filter(status=status.value).values_list("host", flat=True)

@@ -1,17 +1,19 @@
 """Hosts come and go: registration by their agent, heartbeats, removal by an operator."""
 
 import json
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
-from django.db.models.functions import Now
+from django.db.models import Case, F, When
+from django.db.models.functions import Coalesce, Greatest, Now
 
 from computeagent.protocol.bounds import JSON_MAX_BYTES
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
+from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from controlplane.kernel.texts import phrase as _
 from controlplane.kernel.version import VERSION
@@ -91,10 +93,18 @@ def service_heartbeat(*, host: str) -> Registration:
     return _registration(node.service, node, time_s=node.now.timestamp())
 
 
-def services_alive(*, hosts: Collection[str]) -> int:
-    """The agents of these hosts are alive, by the database's clock: the heartbeat of all of them, in one UPDATE."""
-    rows = Service.objects.filter(host__in=list(hosts), binary=COMPUTE_BINARY)
-    return rows.update(last_seen_up=Now(), report_count=F("report_count") + 1)
+def services_alive(*, ago_s: Mapping[str, float]) -> int:
+    """The agents of these hosts were alive so many seconds ago, by the database's clock: the heartbeat of all of them,
+    in one UPDATE. What another process knows later stays. A second is begun, not ended: a host is never down too early.
+    """
+    if not ago_s:
+        return 0
+    hosts_of: defaultdict[int, list[str]] = defaultdict(list)
+    for host, seconds in ago_s.items():
+        hosts_of[int(seconds)].append(host)
+    seen = Case(*(When(host__in=hosts, then=now_plus(-seconds)) for seconds, hosts in hosts_of.items()))
+    rows = Service.objects.filter(host__in=list(ago_s), binary=COMPUTE_BINARY)
+    return rows.update(last_seen_up=Greatest(Coalesce("last_seen_up", seen), seen), report_count=F("report_count") + 1)
 
 
 def host_usage_report(*, host: str, usage: HostUsage, ownership: Ownership | None = None) -> None:

@@ -1,4 +1,6 @@
-"""Tells of services: that one came, went, or was switched. Payloads are Nova's (34), but for failed builds."""
+"""Tells of services: that one came, went, was switched, died or came back. Payloads are Nova's (34), where Nova tells
+it at all.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC
@@ -45,10 +47,41 @@ def emit_build_failures_disabled(
         events_write([Event(BUILD_FAILURES, publisher, payload, timezone.now(), priority=Priority.ERROR)])
 
 
+DOWN, UP = "service.down", "service.up"
+
+
+def emit_service_liveness(event_type: str, services: Sequence[Service], *, running_guests: Mapping[str, int]) -> None:
+    """Write that these went down, or are up again, with how many guests each host said last that it runs."""
+    if events_wanted((event_type,)):
+        now, priority = timezone.now(), Priority.ERROR if event_type == DOWN else Priority.INFO
+        events_write(
+            [
+                Event(
+                    event_type,
+                    f"{one.binary}:{one.host}",
+                    _liveness_payload(one, running_guests.get(one.host)),
+                    now,
+                    priority=priority,
+                )
+                for one in services
+            ]
+        )
+
+
+def _liveness_payload(service: Service, running_guests: int | None) -> Payload:
+    """ServiceLivenessPayload 1.0, ours: what ServiceStatusPayload says, and the guests."""
+    data = {**_status(service), "running_guests": running_guests}
+    return {**nova_object("ServiceLivenessPayload", "1.0", data), "nova_object.namespace": "kilonova"}
+
+
 def _payload(service: Service) -> Payload:
     """ServiceStatusPayload 1.1."""
+    return nova_object("ServiceStatusPayload", "1.1", _status(service))
+
+
+def _status(service: Service) -> dict[str, object]:
     seen = service.last_seen_up
-    data = {
+    return {
         "uuid": str(service.pk),
         "host": service.host,
         "binary": service.binary,
@@ -61,4 +94,3 @@ def _payload(service: Service) -> Payload:
         "forced_down": service.forced_down,
         "version": service.version,
     }
-    return nova_object("ServiceStatusPayload", "1.1", data)

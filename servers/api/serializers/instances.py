@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from controlplane.infra.api.lean_output import LeanOutput
 from controlplane.infra.api.strict import StrictInput, TextOnlyField
+from scheduling.fleet.selectors.liveness import HostStatus
 from servers.api.serializers.block_devices import BlockDeviceOutput
 from servers.api.serializers.interfaces import InterfaceOutput
 from servers.conf import server_options
@@ -15,6 +16,7 @@ from servers.images.domain.boot_files import root_device_name
 from servers.instances.actions.rule import Argument, ArgumentKind
 from servers.instances.actions.table import VERBS
 from servers.instances.domain.action_offers import ActionOffer
+from servers.instances.domain.silence_words import silence_notice, waits_notice
 from servers.instances.domain.soft_delete import ends_at
 from servers.instances.domain.state_reasons import shows_fault
 from servers.instances.selectors.instances import instance_details
@@ -131,7 +133,9 @@ class FaultAdminOutput(serializers.ModelSerializer[InstanceFault]):
 
 
 class InstanceOutput(LeanOutput[Instance]):
-    """One instance. `context` has `caller`, `faults` (the newest one of each instance), `interfaces` and `disks`."""
+    """One instance. `context` has `caller`, `faults` (the newest one of each instance), `interfaces`, `disks`, and
+    `hosts`: how the hosts are, by name.
+    """
 
     id = serializers.UUIDField()
     name = serializers.CharField()
@@ -146,6 +150,8 @@ class InstanceOutput(LeanOutput[Instance]):
     power_details = serializers.CharField()
     on_crash = serializers.CharField(help_text="stop or restart; empty: as the installation is set.")
     host = serializers.SerializerMethodField()
+    host_status = serializers.SerializerMethodField()
+    host_notice = serializers.SerializerMethodField()
     availability_zone = serializers.CharField()
     flavor = serializers.SerializerMethodField()
     image = serializers.SerializerMethodField()
@@ -194,6 +200,19 @@ class InstanceOutput(LeanOutput[Instance]):
     def get_host(self, instance: Instance) -> str | None:
         """Admins only, as in Nova: tenants get null."""
         return instance.host or None if self.context["caller"].sees_all else None
+
+    @extend_schema_field(serializers.ChoiceField(choices=[*HostStatus, ""], allow_null=True))
+    def get_host_status(self, instance: Instance) -> str | None:
+        """Admins only, by Nova's rule: DOWN (forced down), MAINTENANCE (disabled), UP, UNKNOWN; empty on no host."""
+        if not self.context["caller"].sees_all:
+            return None
+        found = self.context["hosts"].get(instance.host)
+        return found.status.value if found else HostStatus.UNKNOWN.value if instance.host else ""
+
+    def get_host_notice(self, instance: Instance) -> str:
+        """That its host does not report, and what was known last; empty while it does. It names no host."""
+        found = self.context["hosts"].get(instance.host)
+        return str(silence_notice(found.silence if found else None, instance.power_state))
 
     def get_flavor(self, instance: Instance) -> dict[str, Any]:
         """The snapshot taken when it was created."""
@@ -275,6 +294,9 @@ class ActionOutput(serializers.ModelSerializer[InstanceAction]):
     """One verb and its steps."""
 
     events = ActionEventOutput(many=True)
+    waits_for = serializers.SerializerMethodField(
+        help_text="Why an action that has not ended goes no further: its host does not report. Else empty."
+    )
 
     class Meta:
         model = InstanceAction
@@ -289,8 +311,13 @@ class ActionOutput(serializers.ModelSerializer[InstanceAction]):
             "finished_at",
             "result",
             "message",
+            "waits_for",
             "events",
         ]
+
+    def get_waits_for(self, action: InstanceAction) -> str:
+        """It names no host."""
+        return "" if action.finished_at else str(waits_notice(self.context["silence"]))
 
 
 class AttemptOutput(serializers.ModelSerializer[AttemptRecord]):
@@ -302,7 +329,7 @@ class AttemptOutput(serializers.ModelSerializer[AttemptRecord]):
 
 
 class JourneyOutput(serializers.Serializer[Any]):
-    """Everything that happened to an instance, oldest first."""
+    """Everything that happened to an instance, oldest first. `context` has `caller`, and `silence` of its host."""
 
     actions = ActionOutput(many=True)
     attempts = serializers.SerializerMethodField()

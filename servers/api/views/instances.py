@@ -14,6 +14,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
 from controlplane.infra.api.identifiers import uuid_in_path
+from controlplane.kernel.errors import Forbidden
 from servers.api.query_flags import flag_in_query
 from servers.api.serializers.again import AgainInput
 from servers.api.serializers.counters import CountersOutput, counters_document
@@ -35,6 +36,7 @@ from servers.api.views.instance_interfaces import InstanceInterfaces
 from servers.api.views.instance_volumes import InstanceVolumes
 from servers.api.views.instance_watching import InstanceWatching
 from servers.filtersets_instance import InstanceFilterSet, instance_filters
+from servers.filtersets_pending import pending_matching
 from servers.instances.actions.lifecycle import CREATE, DELETE, SCHEDULE_AGAIN
 from servers.instances.actions.record import RESET_STATE, UPDATE
 from servers.instances.actions.rescue import REBUILD, RESCUE
@@ -55,6 +57,7 @@ from servers.instances.selectors.instances import (
     pending_instances,
 )
 from servers.instances.selectors.interfaces import instance_interfaces
+from servers.instances.selectors.silence import liveness_of, silence_of
 from servers.instances.services.act import instance_act
 from servers.instances.services.create import instances_create
 from servers.instances.services.delete import instance_delete
@@ -124,13 +127,15 @@ class InstanceViewSet(
     def _shows_hosts(self) -> bool:
         return getattr(self, "swagger_fake_view", False) or caller_of(self.request).sees_all
 
+    @extend_schema(parameters=[OpenApiParameter("all_projects", OpenApiTypes.BOOL, description="Admins only.")])
     def list(self, request: Request) -> Response:
         """Newest first. Instances without a row in a cell yet come before all others."""
-        caller = caller_of(request)
-        everywhere = request.query_params.get("all_projects", "") in {"1", "true", "yes"}
+        caller, everywhere = caller_of(request), flag_in_query(request, "all_projects")
+        if everywhere and not caller.sees_all:
+            raise Forbidden("Only administrators see the instances of every project.", field="all_projects")
         rows = self.filter_queryset(instances_visible(caller=caller, all_projects=everywhere))
         waiting = pending_instances(caller=caller, all_projects=everywhere)
-        pending = self.filterset_class.pending(waiting, request.query_params)
+        pending = pending_matching(waiting, request.query_params, is_admin=caller.sees_all)
         page = self.paginate_queryset(PendingFirst(pending, rows))  # type: ignore[arg-type]  # a sequence is all it needs
         return self.get_paginated_response(_shown(request, page or []))
 
@@ -303,7 +308,8 @@ class InstanceViewSet(
         """What happened to it, step by step."""
         caller = caller_of(request)
         instance = instance_get(caller=caller, instance_id=uuid_in_path(pk, what="Instance"))
-        return Response(JourneyOutput(journey(instance.pk), context={"caller": caller}).data)
+        context = {"caller": caller, "silence": silence_of(instance)}
+        return Response(JourneyOutput(journey(instance.pk), context=context).data)
 
 
 def _secret_of(asked: dict[str, Any]) -> dict[str, str]:
@@ -327,4 +333,5 @@ def _shown(request: Request, instances: Iterable[Instance]) -> list[dict[str, An
         faults=latest_faults(failed),
         interfaces=instance_interfaces(rows),
         disks=instance_disks(rows),
+        hosts=liveness_of(rows),
     )

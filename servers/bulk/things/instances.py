@@ -10,6 +10,7 @@ from controlplane.kernel.texts import phrase as _
 from servers.bulk.domain import BulkItemState
 from servers.bulk.things.thing import DONE, RUNNING, BulkThing, ItemEnd, ItemEnds, filters_require, matching_rows
 from servers.filtersets_instance import instance_filters
+from servers.filtersets_pending import pending_matching
 from servers.instances.actions.lifecycle import FORCE_DELETE
 from servers.instances.actions.table import ACTIONS
 from servers.instances.selectors.instances import instances_visible, pending_instances
@@ -31,7 +32,8 @@ def _names(caller: Caller, ids: Sequence[uuid.UUID]) -> Mapping[uuid.UUID, str]:
 def _matching(caller: Caller, filters: QueryDict, all_projects: bool, limit: int) -> list[uuid.UUID]:
     filter_class = instance_filters(is_admin=caller.is_admin)
     filters_require(filter_class, filters)
-    waiting = filter_class.pending(pending_instances(caller=caller, all_projects=all_projects), filters)
+    every = pending_instances(caller=caller, all_projects=all_projects)
+    waiting = pending_matching(every, filters, is_admin=caller.is_admin)
     rows = instances_visible(caller=caller, all_projects=all_projects).order_by("-created_at", "pk")
     ids = [*waiting.values_list("instance_uuid", flat=True)[:limit]]
     ids += matching_rows(filter_class, rows, filters, limit)

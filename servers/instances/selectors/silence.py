@@ -1,6 +1,8 @@
 """Instances on hosts that are silent: nothing is known of them now, and what is asked for waits."""
 
-from scheduling.fleet.selectors.liveness import SilentHost, hosts_silent
+from collections.abc import Collection
+
+from scheduling.fleet.selectors.liveness import HostLiveness, SilentHost, hosts_liveness, hosts_silent
 from servers.conf import server_options
 from servers.instances.actions.lifecycle import DELETE, FORCE_DELETE
 from servers.instances.actions.rule import ActionRule, work_deadline_s
@@ -10,6 +12,11 @@ from servers.models import Instance
 def silence_of(instance: Instance) -> SilentHost | None:
     """The host that it is on, where that is silent. One query, none for an instance on no host."""
     return hosts_silent([instance.host]).get(instance.host) if instance.host else None
+
+
+def liveness_of(instances: Collection[Instance]) -> dict[str, HostLiveness]:
+    """How the hosts that these are on are, by name. One query, none where all are on no host."""
+    return hosts_liveness({one.host for one in instances if one.host})
 
 
 def wait_s(rule: ActionRule, instance: Instance) -> float:

@@ -16,6 +16,7 @@ def test_unknown_route_is_not_found_in_the_shape_of_the_api(path: str, method: s
     assert path in error["message"]
 
 
-def test_missing_closing_slash_is_put_right() -> None:
-    answer = Client().get("/api/flavors")
-    assert (answer.status_code, answer.headers["Location"]) == (301, "/api/flavors/")
+@pytest.mark.parametrize("path", ["/api", "/api/nonsense", "/api/instances/no-uuid/nonsense"])
+def test_nor_is_it_found_without_its_closing_slash(path: str) -> None:
+    answer = Client().post(path)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")

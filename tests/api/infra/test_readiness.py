@@ -1,6 +1,8 @@
 """`/healthz` and `/readyz`: what is fine, what is not, and why, without a log-in and without a secret."""
 
 import re
+import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +14,11 @@ from controlplane.identity.models import User
 from controlplane.infra.db import now_plus
 from controlplane.work.models import NamedLease, Work
 from servers.models import Image
+from tests.fixtures.servers import free_port
 from tests.worlds.cloud import People, cloud, create
 
-CHECKS = ["database", "migrations", "conductor", "reconciler", "queue_age", "flavors", "images", "hosts"]
+CHECKS = ["database", "migrations", "disk", "conductor", "reconciler", "queue_age"]
+CHECKS += ["flavors", "images", "image_store", "hosts"]
 # Work is done here in the way of a process of its own, which closes its connection.
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -106,6 +110,60 @@ def test_missing_image_is_told() -> None:
     Image.objects.all().delete()
     status, body = ready()
     assert (status, body["reasons"]) == (503, ["there is no active image"])
+
+
+def kilonova(**values: Any) -> Any:
+    return override_settings(KILONOVA={**settings.KILONOVA, **values})
+
+
+@pytest.mark.usefixtures("alive")
+def test_full_disk_is_named_by_what_lies_on_it(tmp_path: Path) -> None:
+    with kilonova(READY_DISK_FREE_MIB=2**40, IMAGE_DIR=tmp_path), override_settings(STATE_DIR=tmp_path):
+        status, body = ready()
+    assert status == 503
+    assert {name for name, state in states(body).items() if state == "failed"} == {"disk", "image_store"}
+    pattern = r"the disk of (.*) is full: \d+ MiB are free, below 1099511627776 MiB"
+    assert [re.fullmatch(pattern, reason)[1] for reason in body["reasons"]] == [
+        "the state directory",
+        "the image store",
+    ]  # type: ignore[index]
+    assert str(tmp_path) not in str(body)
+
+
+@pytest.mark.usefixtures("alive")
+def test_image_store_that_lost_what_was_uploaded_is_told(tmp_path: Path) -> None:
+    with kilonova(IMAGE_DIR=tmp_path):
+        image = Image.objects.create(name="uploaded", status="active", visibility="public", upload_id=uuid.uuid4())
+        assert states(ready()[1])["image_store"] == "failed"
+        (tmp_path / f"{image.pk}.{image.upload_id}").write_bytes(b"whole")
+    with kilonova(IMAGE_DIR=tmp_path / "." / "nowhere"):
+        status, body = ready()
+        assert (status, body["reasons"]) == (503, ["the image store lacks the bytes of an active image"])
+    with kilonova(IMAGE_DIR=tmp_path, READY_DISK_FREE_MIB=0):
+        assert ready()[0] == 200
+
+
+@pytest.mark.usefixtures("alive")
+def test_image_store_that_cannot_be_read_is_told_without_its_place(tmp_path: Path) -> None:
+    Image.objects.create(name="uploaded", status="active", visibility="public", upload_id=uuid.uuid4())
+    no_directory = tmp_path / "file"
+    no_directory.write_bytes(b"")
+    with kilonova(IMAGE_DIR=no_directory):
+        status, body = ready()
+    assert (status, body["reasons"]) == (503, ["the image store cannot be read: Not a directory"])
+
+
+@pytest.mark.usefixtures("alive")
+def test_object_store_that_is_away_is_told_without_address_and_key() -> None:
+    Image.objects.create(name="uploaded", status="active", visibility="public", upload_id=uuid.uuid4())
+    keys = {"IMAGE_S3_ACCESS_KEY_ID": "hush", "IMAGE_S3_SECRET_ACCESS_KEY": "hush-hush"}
+    place = {"IMAGE_S3_ENDPOINT": f"http://127.0.0.1:{free_port()}", "IMAGE_S3_BUCKET": "images", **keys}
+    with kilonova(IMAGE_STORE="s3", **place):
+        status, body = ready()
+    assert (status, body["reasons"]) == (503, ["the image store does not answer"])
+    assert "hush" not in str(body)
+    with kilonova(IMAGE_STORE="s3", **{**place, "IMAGE_S3_BUCKET": ""}):
+        assert "IMAGE_S3_BUCKET is not set." in ready()[1]["reasons"][0]
 
 
 @pytest.mark.usefixtures("alive")

@@ -121,7 +121,9 @@ def test_decisions_are_filtered(admin: APIClient) -> None:
 def test_tenants_filter_by_host_is_not_there(client_of: Clients) -> None:
     fleet(2)
     chosen()
-    assert client_of("member").get("/api/decisions/?host=nowhere").json()["count"] == 1
+    for host in ("nowhere", "cmp-00"):
+        refused = client_of("member").get(f"/api/decisions/?host={host}").json()["error"]
+        assert refused["reasons"] == {"host": ["There is no such parameter."]}, "the same for each, as for any other"
 
 
 def test_scores_of_a_later_round_can_be_asked_for(admin: APIClient) -> None:

@@ -71,7 +71,7 @@ BODIES: dict[str, dict[str, Any]] = {
 
 
 def endpoints() -> Iterator[str]:
-    """Method and name of all that the app offers. Names without the slash at the end are the same views."""
+    """Method and name of all that the app offers."""
     for pattern in (*router.urls, *schedule_urls.urlpatterns, *host_urls.urlpatterns):
         actions = getattr(pattern.callback, "actions", None) or [
             verb for verb in ("get", "post", "put", "patch", "delete") if hasattr(pattern.callback.cls, verb)

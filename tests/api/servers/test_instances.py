@@ -189,7 +189,8 @@ def test_strangers_instance_does_not_exist(who: world.People) -> None:
     acted = stranger.post(f"/api/instances/{made.pk}/actions/", {"action": "stop"}, format="json")
     assert acted.status_code == 404
     assert stranger.get("/api/instances/").json()["count"] == 0
-    assert stranger.get("/api/instances/?all_projects=1").json()["count"] == 0
+    refused = stranger.get("/api/instances/?all_projects=1")
+    assert (refused.status_code, refused.json()["error"]["field"]) == (403, "all_projects")
     assert world.client_of(who.admin).get("/api/instances/?all_projects=1").json()["count"] == 1
 
 

@@ -51,7 +51,7 @@ def shown(serializer: type[LeanOutput[Any]], one: Any, context: dict[str, Any]) 
 
 def test_shows_what_a_plain_serializer_shows(who: world.People) -> None:
     rows = list(Instance.objects.order_by("name"))
-    found = {"interfaces": instance_interfaces(rows), "disks": instance_disks(rows), "faults": {}}
+    found = {"interfaces": instance_interfaces(rows), "disks": instance_disks(rows), "faults": {}, "hosts": {}}
     for row in rows:
         for caller in (who.admin, who.member):
             shown(InstanceOutput, row, {"caller": caller, **found})

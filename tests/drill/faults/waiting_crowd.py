@@ -3,8 +3,8 @@
     python -m tests.drill.faults.waiting_crowd URL STATE_DIR SOCKET HOST...
 
 A host's secret lies in a directory of its name below STATE_DIR. None of them sends a heartbeat: their hosts are up
-because they are connected. The socket answers {"ask": "polls"} with what each host heard, and for how many seconds it
-has been waiting now (-1: it does not).
+because they poll. The socket answers {"ask": "polls"} with what each host heard, and for how many seconds it has been
+waiting now, one poll after the other without a failure (-1: it does not).
 """
 
 import sys
@@ -46,7 +46,7 @@ class Waiting:
                 if not is_known:
                     self._register()
                     is_known = True
-                self._since = time.monotonic()
+                self._since = time.monotonic() if self._since is None else self._since
                 wakeups = self._conductor.wakeups(host=self._host, timeout_s=WAIT_S)
                 self._heard += [each.work_id for each in wakeups]
                 failures = 0

@@ -50,7 +50,7 @@ def test_guests_on_two_hypervisors_are_reached_by_floating_addresses_until_down(
         here.call("security-group-rules/", method="POST", body=rule)
         here.wait_for(lambda: all(answers(each) for each in floating))
 
-        here.kill_nine("manage.py up")
+        here.kill_all_nine()
         assert all(answers(each) for each in floating)  # nobody of ours has to live for that
         here.start()
         assert all(answers(each) for each in floating)

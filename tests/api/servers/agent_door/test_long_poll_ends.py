@@ -4,7 +4,9 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitTimeout
 
 import pytest
+from django.utils import timezone
 
+from computeagent.protocol.wire import PROTOCOL_VERSION, VERSION_HEADER, encode, secret_digest
 from computeagent.protocol.work import WorkKind, WorkWakeup
 from controlplane.kernel.errors import Unavailable
 from controlplane.work.models import Wakeup
@@ -14,9 +16,11 @@ from servers.agent_door.wakeups import (
     LongPoll,
     Wakeups,
     long_poll_answer,
+    long_poll_begin,
     long_poll_give_up,
     wakeups_of_host,
 )
+from servers.models import AgentCredential
 
 pytestmark = pytest.mark.django_db(transaction=True)  # who gives up has a connection of its own
 ASKER = Asker("h1", "", "")
@@ -63,3 +67,14 @@ def test_poll_that_is_given_up_before_anything_came_sends_nothing() -> None:
     long_poll_give_up(failed)
     assert waiting.wakeups.cancelled()
     assert not Wakeup.objects.exists()
+
+
+@pytest.mark.parametrize(("asked_s", "waits_s"), [(45.0, 20.0), (5.0, 5.0), (-1.0, 0.0)])
+def test_poll_of_whatever_release_ends_before_its_host_could_count_as_down(asked_s: float, waits_s: float) -> None:
+    secret = "kna_of-h1"
+    AgentCredential.objects.create(host="h1", digest=secret_digest(secret), enrolled_at=timezone.now())
+    headers = {"Authorization": f"Bearer {secret}", VERSION_HEADER: str(PROTOCOL_VERSION)}
+    poll = long_poll_begin(headers, encode({"host": "h1", "timeout_s": asked_s}))
+    assert poll is not None
+    poll.wakeups.cancel()
+    assert poll.timeout_s == waits_s

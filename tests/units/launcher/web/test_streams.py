@@ -73,6 +73,10 @@ class Stage:
         self.browsers.append(browser)
         return feed, browser
 
+    def told(self, feed: Told, *texts: str) -> None:
+        """All in one turn of the loop."""
+        self.server.loop.call_soon_threadsafe(lambda: [feed.tell(text) for text in texts])
+
     def close(self) -> None:
         if self.streams is not None:
             self.server.loop.call_soon_threadsafe(self.streams.close)
@@ -104,12 +108,10 @@ def chunk(text: str) -> bytes:
 @pytest.mark.parametrize("stage", [Pace(rest_s=0.5)], indirect=True)
 def test_what_is_told_at_once_goes_together_and_the_rest_later(stage: Stage) -> None:
     feed, browser = stage.opened()
-    for name in ("one", "two", "one"):
-        feed.tell(event("changed", name))
+    stage.told(feed, *(event("changed", name) for name in ("one", "two", "one")))
     both = chunk(event("changed", "one") + event("changed", "two"))
     assert both in until(browser, both)
-    for name in ("three", "four"):
-        feed.tell(event("changed", name))
+    stage.told(feed, *(event("changed", name) for name in ("three", "four")))
     assert until(browser, chunk(event("changed", "three") + event("changed", "four")))
 
 

@@ -6,6 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from controlplane.infra.db import now_plus
+from scheduling.fleet.services.service_states import service_disable, service_force_down
+from scheduling.models import Service
 from servers.models import Instance, InstanceFault
 from tests.worlds import cloud as world
 from tests.worlds.compute_door import NEWEST, ComputeClient
@@ -109,6 +112,24 @@ def test_keys_of_the_answer_to_a_change(who: world.People, minor: int) -> None:
     expected = _expected(minor, is_admin=False) if minor >= 75 else BASIC | _since(CHANGED, minor)
     assert set(changed.json()["server"]) == expected | ({"server_groups"} if minor >= 71 else set())
     assert changed.json()["server"]["name"] == "other"
+
+
+def test_status_of_the_host_by_nova_s_rule(who: world.People) -> None:
+    server = world.active(who.member)
+    admin = ComputeClient(who.admin, minor=NEWEST)
+
+    def status() -> str:
+        shown = admin.get(f"/servers/{server.pk}")["server"]
+        assert admin.get("/servers/detail")["servers"][0]["host_status"] == shown["host_status"]
+        return str(shown["host_status"])
+
+    Service.objects.update(last_seen_up=now_plus(-3600))
+    assert status() == "UNKNOWN"
+    service_disable(host="h1", reason="repairs")
+    assert status() == "MAINTENANCE"
+    service_force_down(host="h1", forced_down=True)
+    assert status() == "DOWN"
+    assert "host_status" not in ComputeClient(who.member, minor=NEWEST).get(f"/servers/{server.pk}")["server"]
 
 
 def test_values_of_a_server(who: world.People) -> None:

@@ -126,11 +126,12 @@ def _lists_by_tags(member: APIClient, path: str) -> None:
         ("not_tags_any=blue,red", False),
         ("q=BLU", True),
     ):
+        if query.startswith("q=") and listed in {"api/subnets", "api/ports"}:
+            continue  # they have no quick search
         with CaptureQueriesContext(connection) as queries:
             found = [one["id"] for one in member.get(f"/{listed}/?{query}").json()["results"]]
         assert len(queries) < 12, (listed, query)
-        is_asked = not query.startswith("q=") or ("subnets" not in path and "ports" not in path)
-        assert not is_asked or (own in found) == is_found, (path, query)
+        assert (own in found) == is_found, (path, query)
 
 
 def test_things_are_made_with_tags_under_api_or_not_at_all(world: Neutron) -> None:

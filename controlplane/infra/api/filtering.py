@@ -1,0 +1,123 @@
+"""Query parameters of the own REST API are a closed set, as the fields of bodies are: a typo must not silently show
+everything. What a view reads is what its part of the OpenAPI document says (`extend_schema(parameters=...)`), and in
+lists also their filters, their order and their pages.
+"""
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django_filters import MultipleChoiceFilter
+from django_filters.rest_framework import DjangoFilterBackend
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.filters import OrderingFilter
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from controlplane.infra.list_filters import ListFilterSet
+from controlplane.kernel.errors import Invalid, InvalidFields
+
+LONGEST_NAME = 80
+"""Characters of a name that are said back."""
+
+
+class KnownParameters(BasePermission):
+    """Stands behind the check of roles, the last thing that every view does first: strangers learn no names."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        """True. Raises InvalidFields for parameters that the view does not read, and for one that is given twice."""
+        asked = request.query_params
+        handler = _handler_of(view, request)
+        if not asked or handler is None:
+            return True
+        known = dict(_parameters(view, request, handler))
+        problems = {name[:LONGEST_NAME]: [_unknown(name, known)] for name in asked if name not in known}
+        for name, is_list in known.items():
+            if not is_list and len(asked.getlist(name)) > 1:
+                problems[name] = ["It may be given once."]
+        if problems:
+            raise InvalidFields(problems)
+        return True
+
+
+class KnownFilters(DjangoFilterBackend):
+    """By the view's `filterset_class`, or by the columns of its `filterset_fields`."""
+
+    filterset_base = ListFilterSet
+
+
+class KnownOrder(OrderingFilter):
+    """By the view's `ordering_fields`; any other order is refused."""
+
+    def remove_invalid_fields(
+        self, queryset: QuerySet[Any], fields: Iterable[str], view: Any, request: Request
+    ) -> list[str]:
+        """All of them. Raises Invalid."""
+        known = [name for name, _title in self.get_valid_fields(queryset, view, {"request": request})]
+        asked = list(fields)
+        for field in asked:
+            if field.removeprefix("-") not in known:
+                raise Invalid(f"Not sorted by {field:.80}, but by {', '.join(known)}.", field=self.ordering_param)
+        return asked
+
+
+class _Declared:
+    """What the document says of a handler, read once in a process."""
+
+    made: ClassVar[dict[Any, tuple[dict[str, bool], bool]]] = {}
+
+    @classmethod
+    def of(cls, view: Any, request: Request, handler: Any) -> tuple[dict[str, bool], bool]:
+        """Its own parameters, each with whether it may be given several times; and whether it answers a list."""
+        method = "GET" if request.method == "HEAD" else str(request.method)
+        key = (type(view), handler.__name__, method)
+        if key not in cls.made:
+            kind = getattr(handler, "kwargs", {}).get("schema") or type(view.schema)
+            schema = kind()
+            schema.view, schema.method, schema.path = view, method, ""
+            cls.made[key] = dict(_in_query(schema.get_override_parameters())), schema._is_list_view()
+        return cls.made[key]
+
+
+def _in_query(declared: list[Any]) -> Iterator[tuple[str, bool]]:
+    for one in declared:
+        if not isinstance(one, OpenApiParameter):
+            yield from ((name, False) for name in one().fields)
+        elif one.location == OpenApiParameter.QUERY:
+            yield one.name, one.many is True
+
+
+def _handler_of(view: Any, request: Request) -> Any:
+    """The method that will answer; None where that is no view's own: OPTIONS, and what it does not have."""
+    if request.method == "OPTIONS":
+        return None
+    method = "get" if request.method == "HEAD" else str(request.method).lower()
+    return getattr(view, getattr(view, "action", None) or method, None)
+
+
+def _parameters(view: Any, request: Request, handler: Any) -> Iterator[tuple[str, bool]]:
+    """The names of all that it reads, each with whether it may be given several times."""
+    own, is_list = _Declared.of(view, request, handler)
+    yield from own.items()
+    if len(view.renderer_classes) > 1:
+        yield view.settings.URL_FORMAT_OVERRIDE, False
+    if not is_list:
+        return
+    for backend in getattr(view, "filter_backends", ()):
+        if issubclass(backend, OrderingFilter):
+            yield backend.ordering_param, False
+        elif issubclass(backend, DjangoFilterBackend):
+            yield from ((name, False) for name in getattr(view, "filterset_fields", ()))
+            filterset = getattr(view, "filterset_class", None)
+            for name, one in filterset.base_filters.items() if filterset else ():
+                yield name, isinstance(one, MultipleChoiceFilter)
+    if (paginator := getattr(view, "paginator", None)) is not None:
+        yield paginator.page_query_param, False
+        yield paginator.page_size_query_param, False
+
+
+def _unknown(name: str, known: dict[str, bool]) -> str:
+    if near := get_close_matches(name, known, n=1):
+        return f"There is no such parameter; there is {near[0]}."
+    return "There is no such parameter."

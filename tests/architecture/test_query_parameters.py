@@ -1,0 +1,70 @@
+"""Every route of /api/ reads a closed set of query parameters, which is that of the document, with every verb."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import django_filters
+import pytest
+from django.urls import get_resolver
+
+from controlplane.infra.list_filters import ListFilterSet, MomentFilter, WholeNumberFilter, YesNoFilter
+from tests.fixtures.api_routes import ApiCall, api_calls
+from tests.worlds import cloud as world
+
+CALLS = api_calls()
+UNKNOWN = "no_such_parameter"
+STRICT = (
+    (django_filters.BooleanFilter, YesNoFilter),
+    (django_filters.NumberFilter, WholeNumberFilter),
+    (django_filters.IsoDateTimeFilter, MomentFilter),
+    (django_filters.DateTimeFilter, MomentFilter),
+)
+HOUSES = ("controlplane", "placement", "scheduling", "servers")
+
+
+def _below(kind: type[Any]) -> Iterator[type[Any]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _below(each)
+
+
+def _filtersets() -> list[type[Any]]:
+    """All of ours, those of pages and of the API."""
+    assert get_resolver().url_patterns  # imports every view
+    found = {each for each in _below(django_filters.FilterSet) if each.__module__.startswith(HOUSES)}
+    return sorted(found - {ListFilterSet}, key=lambda each: (each.__module__, each.__name__))
+
+
+def _refused(call: ApiCall, query: str) -> dict[str, Any]:
+    """The reasons by parameter of a call that is refused with 400; else none."""
+    client = world.client_of(world.people().admin)
+    answer = client.generic(call.method, f"{call.path}?{query}", content_type="application/json")
+    reasons: dict[str, Any] = answer.json()["error"]["reasons"] if answer.status_code == 400 else {}
+    return reasons
+
+
+def test_walk_finds_routes_and_filtersets() -> None:
+    assert len(CALLS) > 250
+    assert len(_filtersets()) > 40
+    assert {"GET /api/instances/", "POST /api/tokens/"} <= {str(one) for one in CALLS}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_unknown_parameter_is_refused(call: ApiCall) -> None:
+    assert _refused(call, f"{UNKNOWN}=1").keys() == {UNKNOWN}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("call", [one for one in CALLS if one.parameters], ids=str)
+def test_what_the_document_names_is_read(call: ApiCall) -> None:
+    reasons = _refused(call, "&".join(f"{name}=" for name in (*call.parameters, UNKNOWN)))
+    assert reasons.keys() == {UNKNOWN}
+
+
+@pytest.mark.parametrize("filterset", _filtersets(), ids=lambda each: each.__name__)
+def test_no_filter_passes_over_what_it_cannot_read(filterset: type[Any]) -> None:
+    assert issubclass(filterset, ListFilterSet)
+    for name, one in filterset.base_filters.items():
+        loose = [kind.__name__ for kind, strict in STRICT if isinstance(one, kind) and not isinstance(one, strict)]
+        assert loose == [], name
