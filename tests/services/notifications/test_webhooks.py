@@ -1,6 +1,7 @@
 """Subscriptions: what they may be, and that secrets stay secret."""
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from controlplane.notifications.models import Webhook
 from controlplane.notifications.patterns import PATTERNS
 from controlplane.notifications.secret_encryption import secret_decrypt, secret_encrypt
 from controlplane.notifications.signature import signature
+from controlplane.notifications.test_delivery import TRIAL
 from controlplane.notifications.webhooks import webhook_create, webhook_delete, webhook_update
 from tests.fixtures.receivers import signature_fits
 
@@ -132,3 +134,13 @@ def test_each_event_that_is_emitted_is_known() -> None:
     }
     assert len(emitted) > 20
     assert emitted <= event_types()
+
+
+def test_each_event_of_the_documents_table_may_be_asked_for() -> None:
+    table = [
+        line.split("|")[1] for line in Path("docs/notifications.md").read_text().splitlines() if line.startswith("| `")
+    ]
+    named = [each for cell in table for each in re.findall(r"`([a-z_]+\.[a-z_.*]+)`", cell)]
+    assert {"service.down", "volume.create.start", "instance.pause.*"} <= {*named}
+    idle = [each for each in named if not any(fnmatchcase(known, each) for known in event_types())]
+    assert idle == [TRIAL]  # it goes to one webhook, whatever that wants
