@@ -35,8 +35,8 @@ def main(arguments: list[str]) -> int:
     given.state = given.state or STATE
     if not given.control_plane:
         parser.error(NO_CONTROL_PLANE)
-    log_to_stderr()
     try:
+        log_to_stderr()
         settings = _settings()
         if given.enrol_only:
             enrol_only(given, time.sleep)

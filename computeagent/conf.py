@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from controlplane.kernel.settings import setting
 from controlplane.kernel.texts import phrase as _
 
+# The control plane ends work on a guest's power after 15 minutes and what its image asks for.
+SHUTDOWN_TIMEOUT_MAX_S = 600.0
+
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
@@ -99,6 +102,19 @@ class HostSettings:
             "several hosts have), net=nbd:/srv/volumes@10.0.0.5 (served to others), ceph=rbd:volumes (Ceph). See "
             "volumes-backends.md."
         ),
+    )
+    shutdown_timeout_s: float = setting(
+        60.0,
+        _(
+            "Seconds that a guest on an agent's host gets to shut down before the plug is pulled, where its image has "
+            "no os_shutdown_timeout; 0: none. Nova's shutdown_timeout."
+        ),
+        max_value=SHUTDOWN_TIMEOUT_MAX_S,
+    )
+    soft_reboot_timeout_s: float = setting(
+        120.0,
+        _("The same for a soft reboot, whatever the image says. Nova's wait_soft_reboot_seconds."),
+        max_value=SHUTDOWN_TIMEOUT_MAX_S,
     )
     guest_counters_interval_s: float = setting(
         60.0,

@@ -6,6 +6,7 @@ from controlplane.infra.conf import options_now
 from controlplane.kernel.settings import setting
 from controlplane.kernel.texts import phrase as _
 from scheduling.domain.policy import MAX_ATTEMPTS
+from scheduling.domain.zone_names import zone_name_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,13 @@ class SchedulingOptions:
     claim_rounds: int = setting(
         10, _("How often a batch is scheduled anew when others take the room first."), min_value=1
     )
-    default_zone: str = setting("nova", _("Zone of hosts that are in no aggregate with a zone."))
+    default_zone: str = setting(
+        "nova",
+        _("Zone of hosts that are in no aggregate with a zone."),
+        problem=lambda name: (
+            _("must be the name of a zone: {problem}", problem=problem) if (problem := zone_name_problem(name)) else ""
+        ),
+    )
     initial_cpu_allocation_ratio: float = setting(
         4.0, _("vCPUs promised per physical one, for hosts that register anew."), min_value=0.1
     )

@@ -16,13 +16,17 @@ class ServersConfig(AppConfig):
             ProjectContents,
             project_contents_register,
         )
+        from controlplane.notifications.event_types import event_types_register  # noqa: PLC0415
         from scheduling.fleet.cache.host_details import instance_source_register  # noqa: PLC0415
         from scheduling.fleet.selectors.present_facts import facts_source_register  # noqa: PLC0415
+        from scheduling.fleet.services.host_zones import instance_counts_register  # noqa: PLC0415
         from scheduling.fleet.services.providers import aggregate_source_register  # noqa: PLC0415
+        from servers.bulk.services.notifications import END, ERROR  # noqa: PLC0415
         from servers.checks import register_all  # noqa: PLC0415
-        from servers.instances.selectors.host_instances import LivingInstances  # noqa: PLC0415
+        from servers.instances.selectors.host_instances import LivingInstances, instance_counts  # noqa: PLC0415
         from servers.instances.selectors.preview_facts import instance_preview_facts  # noqa: PLC0415
         from servers.instances.selectors.scheduling_facts import loads_watch  # noqa: PLC0415
+        from servers.instances.services.notifications import instance_event_types  # noqa: PLC0415
         from servers.instances.services.project_contents import (  # noqa: PLC0415
             COUNTED,
             project_contents_count,
@@ -30,6 +34,7 @@ class ServersConfig(AppConfig):
         )
         from servers.jobs import kinds_register  # noqa: PLC0415
         from servers.volumes.selectors.pool_hosts import shared_pools_reached  # noqa: PLC0415
+        from servers.volumes.services.notifications import VOLUME_EVENTS  # noqa: PLC0415
 
         project_contents_register("servers", ProjectContents(project_purge, project_contents_count, COUNTED))
         register_all()
@@ -37,4 +42,6 @@ class ServersConfig(AppConfig):
         loads_watch()
         facts_source_register(instance_preview_facts)
         instance_source_register(LivingInstances)
+        instance_counts_register(instance_counts)
+        event_types_register({*instance_event_types(), *VOLUME_EVENTS, END, ERROR})
         aggregate_source_register("volume pools", shared_pools_reached)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from controlplane.kernel.errors import InvalidFields
+from controlplane.kernel.printable import is_printable
 from controlplane.kernel.texts import phrase as _
 
 Reasons = list[str]
@@ -30,7 +31,7 @@ def is_storable(text: str) -> bool:
 
 
 def name_reasons(name: object, *, maximum: int = 255) -> Reasons:
-    """1 to `maximum` printable characters that neither begin nor end with a space."""
+    """1 to `maximum` printable characters, spaces of every kind among them, none of these at an end."""
     if not isinstance(name, str):
         return [_("Must be text, not {name}.", name=type(name).__name__)]
     if not name.strip():
@@ -38,7 +39,7 @@ def name_reasons(name: object, *, maximum: int = 255) -> Reasons:
     reasons = []
     if len(name) > maximum:
         reasons.append(_("Has {count} characters; at most {maximum} are allowed.", count=len(name), maximum=maximum))
-    if not name.isprintable():
+    if not is_printable(name):
         reasons.append(_("Has characters that cannot be printed."))
     elif name != name.strip():
         reasons.append(_("Must not begin or end with a space."))

@@ -150,9 +150,15 @@ class GuardedDriver:
         """See Driver."""
         return logged("start", guest.uuid, lambda: self._driver.start(self._joined(guest)))
 
-    def stop(self, guest_uuid: str, *, grace_s: float, check: Check = always) -> GuestFacts:
+    def stop(
+        self, guest_uuid: str, *, grace_s: float, check: Check = always, plug_pulled: Callable[[], None] = always
+    ) -> GuestFacts:
         """See Driver."""
-        return logged("stop", guest_uuid, lambda: self._driver.stop(guest_uuid, grace_s=grace_s, check=check))
+        return logged(
+            "stop",
+            guest_uuid,
+            lambda: self._driver.stop(guest_uuid, grace_s=grace_s, check=check, plug_pulled=plug_pulled),
+        )
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""

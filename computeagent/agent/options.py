@@ -37,10 +37,10 @@ class AgentOptions:
     """How often all that the pools of this host have is told."""
     metadata_interval_s: float = 60.0
     """How often what guests are told of themselves is looked at beside each look at networks."""
-    stop_grace_s: float = 10.0
-    """How long a guest may take to power off by itself before the plug is pulled."""
-    soft_reboot_grace_s: float = 120.0
-    """The same for a soft reboot: Nova's wait_soft_reboot_seconds."""
+    shutdown_timeout_s: float = 60.0
+    """How long a guest may take to power off by itself before the plug is pulled, where its image says nothing."""
+    soft_reboot_timeout_s: float = 120.0
+    """The same for a soft reboot, whatever its image says: Nova's wait_soft_reboot_seconds."""
     unplug_timeout_s: float = 120.0
     """How long a guest may take to let go of a network card; it is asked several times."""
     shutdown_s: float = 8.0

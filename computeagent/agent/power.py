@@ -4,8 +4,10 @@ import logging
 from collections.abc import Callable
 
 from computeagent.agent.context import AgentContext
+from computeagent.agent.done_once import done_forget, done_once
 from computeagent.agent.failures import StepFailed
 from computeagent.agent.held_leases import HeldLease
+from computeagent.agent.shut_down import guest_shut_down
 from computeagent.agent.steps import StepRecorder
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts
@@ -19,27 +21,28 @@ def start(context: AgentContext, held: HeldLease) -> None:
 
 
 def stop(context: AgentContext, held: HeldLease) -> None:
-    """Power off; the order's argument `grace_s` says how long the guest may take. Raises Fenced."""
-    grace_s = _grace_s(held.order.arguments.get("grace_s", ""), context.options.stop_grace_s)
-    act_in_step(
-        context, held, "powering-off", lambda: context.driver.stop(held.guest.uuid, grace_s=grace_s, check=held.check)
-    )
+    """Power off. Raises Fenced."""
+    _act(context, held, "powering-off", lambda steps: guest_shut_down(context, held, steps))
 
 
 def reboot(context: AgentContext, held: HeldLease) -> None:
     """Power off and on. Raises Fenced."""
-    act_in_step(context, held, "rebooting_hard", lambda: context.driver.hard_reboot(held.guest))
+
+    def verb() -> GuestFacts:
+        return done_once(context, held, lambda: context.driver.hard_reboot(held.guest))
+
+    act_in_step(context, held, "rebooting_hard", verb)
 
 
 def reboot_soft(context: AgentContext, held: HeldLease) -> None:
     """Ask the guest to power off, pull the plug when it does not in time, and power on, as Nova does. Raises Fenced."""
 
-    def verb() -> GuestFacts:
-        context.driver.stop(held.guest.uuid, grace_s=context.options.soft_reboot_grace_s, check=held.check)
+    def verb(steps: StepRecorder) -> GuestFacts:
+        guest_shut_down(context, held, steps, timeout_s=context.options.soft_reboot_timeout_s)
         held.check()
         return context.driver.start(held.guest)
 
-    act_in_step(context, held, "rebooting", verb)
+    _act(context, held, "rebooting", lambda steps: done_once(context, held, lambda: verb(steps)))
 
 
 def pause(context: AgentContext, held: HeldLease) -> None:
@@ -64,10 +67,7 @@ def resume(context: AgentContext, held: HeldLease) -> None:
 
 def soft_delete(context: AgentContext, held: HeldLease) -> None:
     """Power off, and leave all that there is so that it can be restored. Raises Fenced."""
-    grace_s = context.options.stop_grace_s
-    act_in_step(
-        context, held, "soft-deleting", lambda: context.driver.stop(held.guest.uuid, grace_s=grace_s, check=held.check)
-    )
+    _act(context, held, "soft-deleting", lambda steps: guest_shut_down(context, held, steps))
 
 
 def restore(context: AgentContext, held: HeldLease) -> None:
@@ -77,10 +77,14 @@ def restore(context: AgentContext, held: HeldLease) -> None:
 
 def act_in_step(context: AgentContext, held: HeldLease, step: str, verb: Callable[[], GuestFacts]) -> None:
     """Do it as this one step of the action, and tell how it ended. Raises Fenced."""
+    _act(context, held, step, lambda _steps: verb())
+
+
+def _act(context: AgentContext, held: HeldLease, step: str, verb: Callable[[StepRecorder], GuestFacts]) -> None:
     steps = StepRecorder(context, held)
     try:
         with steps.step(step):
-            facts = verb()
+            facts = verb(steps)
     except StepFailed as failed:
         report_failure(context, held, steps, failed)
         return
@@ -91,6 +95,7 @@ def report_done(context: AgentContext, held: HeldLease, steps: StepRecorder, fac
     """Tell that the action is done, and what the guest is now. Raises Fenced."""
     context.changes.note(held.guest.uuid)
     steps.write(lambda ended: context.conductor.action_done(lease=held.lease, facts=facts, ended=ended))
+    done_forget(context, held)
     log.info("instance %s: %s done, power state %s", held.guest.uuid, held.order.kind, facts.power_state)
 
 
@@ -120,10 +125,3 @@ def _is_gone(context: AgentContext, guest_uuid: str) -> bool:
         return context.driver.facts(guest_uuid) is None
     except DriverError:
         return False
-
-
-def _grace_s(text: str, default_s: float) -> float:
-    try:
-        return min(max(float(text), 0.0), 3600.0)
-    except ValueError:
-        return default_s

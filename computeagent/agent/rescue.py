@@ -1,6 +1,6 @@
 """Ways back into a guest: rebuild it, boot it from a rescue disk and back, set its administrator's password.
 
-Each may be done twice: an agent that starts again begins the same work from its first step.
+An agent that starts again begins work that was not done from its first step.
 """
 
 from collections.abc import Callable
@@ -8,11 +8,13 @@ from dataclasses import replace
 
 from computeagent.agent.build_volumes import new_volume_images_fetch, volumes_made
 from computeagent.agent.context import AgentContext
+from computeagent.agent.done_once import done_once
 from computeagent.agent.failures import StepFailed
 from computeagent.agent.first_boot import guest_with_first_boot
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.images import image_fetch, images_fetch
 from computeagent.agent.power import report_done, report_failure
+from computeagent.agent.shut_down import guest_shut_down
 from computeagent.agent.steps import StepRecorder
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.rescue_image import of_rescue_image
@@ -59,7 +61,7 @@ def rescue(context: AgentContext, held: HeldLease) -> None:
         with steps.step("rescuing"):
             complete = guest_with_first_boot(context, held)
             held.check()
-            context.driver.stop(held.guest.uuid, grace_s=context.options.stop_grace_s, check=held.check)
+            guest_shut_down(context, held, steps)
             return context.driver.rescue(complete)
 
     _act(context, held, booted)
@@ -99,7 +101,7 @@ def admin_user(guest: GuestSpec) -> str:
 def _act(context: AgentContext, held: HeldLease, work: Callable[[StepRecorder], GuestFacts]) -> None:
     steps = StepRecorder(context, held)
     try:
-        facts = work(steps)
+        facts = done_once(context, held, lambda: work(steps))
     except StepFailed as failed:
         report_failure(context, held, steps, failed)
         return

@@ -8,6 +8,7 @@ from computeagent.agent.delete import destroy_surely
 from computeagent.agent.failures import CleanupFailed, StepFailed, failure_of
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.power import report_failure
+from computeagent.agent.shut_down import guest_shut_down
 from computeagent.agent.snapshots import copy_remove, guest_run, image_make
 from computeagent.agent.steps import StepRecorder
 from computeagent.drivers.base import DriverError
@@ -27,7 +28,7 @@ def shelve(context: AgentContext, held: HeldLease) -> None:
     steps, guest = StepRecorder(context, held), held.guest
     try:
         with steps.step("shelving"):
-            facts = context.driver.stop(guest.uuid, grace_s=context.options.stop_grace_s, check=held.check)
+            facts = guest_shut_down(context, held, steps)
         context.changes.note(guest.uuid)
         image_make(context, held, steps, names=NAMES)
         _tell_shelved(context, held, steps, facts)
@@ -67,7 +68,7 @@ def shelve_offload(context: AgentContext, held: HeldLease) -> None:
     try:
         with steps.step("shelving_offloading"):
             if not held.guest.has_local_root:
-                _shut_down(context, held)
+                _shut_down(context, held, steps)
             destroy_surely(context, held.guest.uuid)
     except CleanupFailed:
         steps.report()
@@ -78,10 +79,10 @@ def shelve_offload(context: AgentContext, held: HeldLease) -> None:
     log.info("instance %s left this host", held.guest.uuid)
 
 
-def _shut_down(context: AgentContext, held: HeldLease) -> None:
+def _shut_down(context: AgentContext, held: HeldLease, steps: StepRecorder) -> None:
     """What the guest has in memory comes onto its volumes. One that does not listen loses its power."""
     try:
-        context.driver.stop(held.guest.uuid, grace_s=context.options.stop_grace_s, check=held.check)
+        guest_shut_down(context, held, steps)
     except DriverError as error:
         log.warning("instance %s could not be shut down: %s", held.guest.uuid, error.message)
 

@@ -57,6 +57,11 @@ class StepRecorder:
         self._end(name, began)
         reach(f"computeagent.agent.{self._hold.order.kind}.{name}:finished")
 
+    def happened(self, name: str) -> None:
+        """Remember what has no length: it is told with the next write."""
+        now = self._context.clock()
+        self._over.append(_Over(name, now, now, ""))
+
     def report(self) -> None:
         """Write down now what ended, where nothing else is to be written. Raises Fenced."""
         self.write(lambda ended: self._record(ended, ""))

@@ -51,6 +51,8 @@ def agent_of_arguments(given: Namespace, settings: HostSettings, conductor: Cond
         reap_orphans=not given.keep_orphans,
         trust_listing=given.trust_listing,
         counters_interval_s=settings.guest_counters_interval_s,
+        shutdown_timeout_s=settings.shutdown_timeout_s,
+        soft_reboot_timeout_s=settings.soft_reboot_timeout_s,
     )
     dial, state_dir = partial(console_dial, _address(given), SecretFile(given.state.absolute())), given.state.absolute()
     return agent_make(

@@ -102,10 +102,13 @@ class Driver(Protocol):
     def start(self, guest: GuestSpec) -> GuestFacts:
         """Power on."""
 
-    def stop(self, guest_uuid: str, *, grace_s: float, check: Check = always) -> GuestFacts:
-        """Power off: ask the guest first, pull the plug after `grace_s` seconds.
+    def stop(
+        self, guest_uuid: str, *, grace_s: float, check: Check = always, plug_pulled: Callable[[], None] = always
+    ) -> GuestFacts:
+        """Power off: ask the guest first, pull the plug after `grace_s` seconds, or at once where that is 0.
 
         `check` is called while the guest takes its time: what it raises ends the wait, and the plug is not pulled.
+        `plug_pulled` is called before it is pulled of a guest that was given time.
         """
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:

@@ -8,6 +8,7 @@ checksums; where a guest was placed, it keeps with the guest.
 import hashlib
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
@@ -198,9 +199,11 @@ class FakeDriver(FakeDevices):
         self._pause()
         return self._running(guest)
 
-    def stop(self, guest_uuid: str, *, grace_s: float, check: Check = always) -> GuestFacts:
+    def stop(
+        self, guest_uuid: str, *, grace_s: float, check: Check = always, plug_pulled: Callable[[], None] = always
+    ) -> GuestFacts:
         """Have the guest off; it obeys at once."""
-        del grace_s, check
+        del grace_s, check, plug_pulled
         self._pause()
         with self._lock:
             guest = self._guests.get(guest_uuid)

@@ -6,7 +6,6 @@ https://docs.openstack.org/nova/latest/user/metadata.html. How the drive is writ
 
 import base64
 import json
-import re
 from collections.abc import Mapping
 from itertools import chain
 
@@ -15,6 +14,7 @@ from computeagent.drivers.libvirt.guest_hardware import root_target
 from computeagent.drivers.network_documents import network_data, tagged_cards
 from computeagent.drivers.user_data import injected_files, user_data_bytes
 from computeagent.protocol.guests import GuestSpec, PortSpec
+from computeagent.protocol.names import hostname_from_name
 
 SEED_BYTES = 512
 LATEST = "latest"
@@ -36,7 +36,6 @@ EC2_VERSIONS = ("2009-04-04",)
 """Those that Nova writes unless it is told otherwise."""
 _SINCE = {"random_seed": GRIZZLY, "project_id": LIBERTY, "devices": NEWTON_ONE, "dedicated_cpus": VICTORIA}
 """Keys of meta_data.json that earlier versions do not have."""
-_HOSTNAME_MAX = 63  # RFC 1035, 2.3.4
 
 
 def config_drive_files(guest: GuestSpec, ports: tuple[PortSpec, ...], *, seed: bytes) -> dict[str, bytes]:
@@ -131,15 +130,8 @@ def ec2_meta_data(guest: GuestSpec) -> dict[str, object]:
 
 
 def hostname_of(guest: GuestSpec) -> str:
-    """The guest's host name; of a control plane that says none, one made from its name by Nova's rule, `Server-<uuid>`
-    where nothing of it is left.
-    """
-    if guest.config.hostname:
-        return guest.config.hostname
-    cleaned = re.sub(r"[ _]", "-", guest.name).lower()
-    cleaned = re.sub(r"[^a-z0-9.-]", "", cleaned)
-    cleaned = cleaned.replace(".", "-").strip("-")[:_HOSTNAME_MAX].rstrip("-")
-    return cleaned or f"Server-{guest.uuid}"
+    """The record's host name; of an instance that is older than such records, what its name makes."""
+    return guest.config.hostname or hostname_from_name(guest.name, guest.uuid)
 
 
 def _below(folder: str, files: Mapping[str, bytes]) -> dict[str, bytes]:

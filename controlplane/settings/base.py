@@ -236,13 +236,13 @@ Q_CLUSTER = {
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"context": {"()": "controlplane.infra.log_lines.ContextFilter"}},
+    "filters": {"context": {"()": "controlplane.kernel.log_lines.ContextFilter"}},
     "formatters": {
         "line": {
-            "()": "controlplane.infra.log_lines.PlainLines",
+            "()": "controlplane.kernel.log_lines.PlainLines",
             "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
         },
-        "json": {"()": "controlplane.infra.log_lines.JsonLines"},
+        "json": {"()": "controlplane.kernel.log_lines.JsonLines"},
     },
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": installation.log_format, "filters": ["context"]},

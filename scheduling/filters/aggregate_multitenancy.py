@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.hosts.aggregates import metadata_values
+from scheduling.domain.hosts.aggregates import metadata_values, same_project
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
 from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
@@ -26,7 +26,7 @@ class AggregateMultiTenancyIsolation(Filter):
         def judge(members: tuple[int, ...]) -> Refusal | None:
             values = metadata_values(aggregates[each] for each in members)
             allowed = [values[key] for key in values if key.startswith(TENANT_KEY)]
-            if not allowed or any(project in projects for projects in allowed):
+            if not allowed or any(same_project(project, one) for projects in allowed for one in projects):
                 return None
             return Refusal(RefusalReason.TENANT_NOT_ALLOWED, wanted=project)
 

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from controlplane.kernel.errors import Invalid, KilonovaError
-from controlplane.kernel.texts import phrase as _
 from scheduling.domain.plugins.errors import PluginNotFound
 from scheduling.domain.policy import OUT_OF_RANGE, Policy, policy_from_dict
+from scheduling.domain.zone_names import zone_name_problem
 from scheduling.engine.schedule import validate_policy
 from scheduling.filters.registry import filter_get
 from scheduling.schedulers.registry import scheduler_get
@@ -64,8 +64,8 @@ def _problems_of(part: dict[str, Any]) -> Iterator[PolicyProblem]:
         yield from _filters(policy)
     if "weighers" in part:
         yield from _weighers(policy)
-    if not policy.options.default_availability_zone.strip():
-        yield PolicyProblem("options.default_availability_zone", EMPTY, _("the default zone needs a name"))
+    if problem := zone_name_problem(policy.options.default_availability_zone):
+        yield PolicyProblem("options.default_availability_zone", EMPTY, problem)
 
 
 def policy_plugins_check(policy: Policy) -> None:

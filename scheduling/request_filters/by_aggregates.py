@@ -2,6 +2,7 @@
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.texts import phrase as _
+from scheduling.domain.hosts.aggregates import same_project
 from scheduling.domain.hosts.host_rows import ZONE_KEY
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -22,7 +23,10 @@ def require_tenant_aggregate(request: ScheduleRequest, around: Surroundings) -> 
     own = frozenset(
         each.uuid
         for each in around.aggregates
-        if any(key.startswith(TENANT_KEY) and value == request.project_id for key, value in each.metadata.items())
+        if any(
+            key.startswith(TENANT_KEY) and same_project(request.project_id, value)
+            for key, value in each.metadata.items()
+        )
     )
     if own or options.placement_aggregate_required_for_tenants:
         return Addition(member_of=(own,))
@@ -30,8 +34,16 @@ def require_tenant_aggregate(request: ScheduleRequest, around: Surroundings) -> 
 
 
 def map_az_to_placement_aggregate(request: ScheduleRequest, around: Surroundings) -> Addition:
-    """The aggregates of the zone. A zone that no aggregate makes (the default one) adds nothing."""
+    """The aggregates of the zone. In the default one are also all hosts that are in none: not those of other zones.
+
+    Nova adds nothing for a zone that no aggregate makes, and where one makes the default zone, finds its hosts alone.
+    """
     zone = request.availability_zone
+    if zone == around.options.default_availability_zone:
+        others = frozenset(
+            each.uuid for each in around.aggregates if each.metadata.get(ZONE_KEY, zone) not in ("", zone)
+        )
+        return Addition(forbidden_aggregates=others)
     there = frozenset(each.uuid for each in around.aggregates if zone and each.metadata.get(ZONE_KEY) == zone)
     return Addition(member_of=(there,)) if there else NOTHING
 

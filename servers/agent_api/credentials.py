@@ -30,6 +30,7 @@ from controlplane.identity.services.login_brakes import tries_count, tries_forge
 from controlplane.infra.db import now_plus, now_sql
 from controlplane.kernel.errors import Forbidden, Invalid, NotFound, Throttled
 from controlplane.work.hints import changed, host_topic
+from scheduling.fleet.services.hosts import host_name_check
 from scheduling.fleet.services.lockout import service_let_in, service_lock_out
 from servers.agent_api.host_ownership import (
     host_is_removed,
@@ -70,9 +71,10 @@ class Enrolment:
 
 @audited("host.enrolment_create", by="host")
 def enrolment_create(*, host: str, user_id: UUID | None = None) -> Enrolment:
-    """A token by which the agent of this host, and no other, may enrol within an hour. Raises Invalid."""
+    """A token by which the agent of this host, and no other, may enrol within an hour. Raises Invalid, Conflict."""
     require_host_name(host)
     require_free_host_name(host)
+    host_name_check(host=host)
     text = new_token()
     with transaction.atomic():
         row = AgentEnrolment.objects.create(

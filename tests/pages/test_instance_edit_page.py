@@ -82,6 +82,17 @@ def test_somebody_elses_change_is_shown_and_replaced_only_when_sent_again(people
     assert instance_of(instance.pk).name == "mine"
 
 
+def test_keys_that_no_line_can_show_stay_as_they_are(people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+    odd = {" ": "space", "a": "1", "a ": "2"}
+    instance_update(caller=people.member, instance_id=instance.pk, changes={"metadata": odd})
+    now = instance_of(instance.pk)
+    page = as_person(people.member).get(f"/instances/{instance.pk}/edit/").text
+    assert ">\na = 1</textarea>" in page
+    as_person(people.member).post(f"/instances/{instance.pk}/edit/", form(now, name="new", metadata="a = 3"))
+    assert (instance_of(instance.pk).name, instance_of(instance.pk).metadata) == ("new", {**odd, "a": "3"})
+
+
 def test_values_that_a_line_cannot_show_stay_where_their_line_was_left_alone(
     people: People, as_person: AsPerson
 ) -> None:

@@ -56,7 +56,7 @@ def _one_of_each() -> None:
 def _webhook() -> None:
     """One that is off, and an event that was to go to it."""
     hook = webhook_create(
-        name="chat", url="https://chat.example.org/hook", events=["compute.*"], secret="s" * 32, enabled=False
+        name="chat", url="https://chat.example.org/hook", events=["compute_task.*"], secret="s" * 32, enabled=False
     )
     told = Notification.objects.create(
         event_type="compute.instance.create.end", publisher_id="nova-api:kilonova", payload={}, happened_at=db_now()

@@ -1,11 +1,11 @@
-"""Single verbs on libvirt domains: find ours, state, start, stop. Each takes 'already so' as success."""
+"""Single verbs on libvirt domains: find ours, state, start, end. Each takes 'already so' as success."""
 
 import logging
 import time
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from computeagent.drivers.base import Check, DriverError, ForeignGuest, always
+from computeagent.drivers.base import DriverError, ForeignGuest
 from computeagent.drivers.libvirt.binding import (
     LibvirtError,
     error_text,
@@ -85,18 +85,6 @@ def domain_start(domain: Any) -> None:
             raise
 
 
-def domain_stop(domain: Any, *, grace_s: float, check: Check = always) -> None:
-    """Ask the guest to power off, and pull the plug after `grace_s` seconds; 0 pulls it at once. What `check` raises
-    meanwhile leaves the guest as it is.
-    """
-    deadline = time.monotonic() + grace_s
-    if grace_s > 0 and _ask(domain):
-        while domain.isActive() and time.monotonic() < deadline:
-            check()
-            time.sleep(min(STOP_POLL_S, max(0.01, deadline - time.monotonic())))
-    domain_kill(domain)
-
-
 def domain_kill(domain: Any) -> None:
     """Pull the plug."""
     settle(domain)
@@ -160,16 +148,6 @@ def vnc_socket(domain_xml: str) -> str:
     root = ET.fromstring(domain_xml)  # noqa: S314 - libvirt's own output, no document from outside
     listen = root.find("devices/graphics[@type='vnc']/listen[@type='socket']")
     return "" if listen is None else listen.get("socket", "")
-
-
-def _ask(domain: Any) -> bool:
-    """Press the power button; False when the guest cannot be asked."""
-    try:
-        if domain.isActive():
-            domain.shutdown()
-    except LibvirtError:
-        return False
-    return True
 
 
 def _states() -> dict[int, PowerState]:

@@ -17,7 +17,6 @@ from computeagent.drivers.libvirt.domains import (
     domain_pause,
     domain_save,
     domain_start,
-    domain_stop,
     domain_unpause,
     is_running,
     running_guests,
@@ -32,6 +31,7 @@ from computeagent.drivers.libvirt.host_sizes import disk_sizes, overridden, shar
 from computeagent.drivers.libvirt.interface_plug import interface_attach, interface_detach
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.refusals import guest_refusals
+from computeagent.drivers.libvirt.shutting_down import domain_stop
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
 from computeagent.drivers.libvirt.volume_secrets import secrets_defined, secrets_forget
 from computeagent.drivers.libvirt.volume_verbs import GuestVolumeVerbs
@@ -194,13 +194,15 @@ class LibvirtDriver(GuestViews, GuestVolumeVerbs):
         """Power on, with a freshly made definition."""
         return self._run(guest, f"starting {guest.uuid}")
 
-    def stop(self, guest_uuid: str, *, grace_s: float, check: Check = always) -> GuestFacts:
+    def stop(
+        self, guest_uuid: str, *, grace_s: float, check: Check = always, plug_pulled: Callable[[], None] = always
+    ) -> GuestFacts:
         """Power off. A guest that is not there is off."""
         conn = self._connection.handle()
         with translated(f"stopping {guest_uuid}"):
             domain = domain_lookup(conn, guest_uuid)
             if domain is not None:
-                domain_stop(domain, grace_s=grace_s, check=check)
+                domain_stop(domain, grace_s=grace_s, check=check, plug_pulled=plug_pulled)
         return GuestFacts(power_state=PowerState.SHUTDOWN)
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:

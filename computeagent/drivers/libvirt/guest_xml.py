@@ -24,6 +24,7 @@ from computeagent.drivers.libvirt.options_xml import (
     add_features,
     add_interface_options,
     add_pcie_ports,
+    add_power_management,
     add_scsi_controller,
     rng_device,
 )
@@ -198,9 +199,9 @@ def guest_xml(definition: GuestDefinition) -> str:
     add_management_mode(features, definition.firmware)
     _cpu(domain, definition)
     add_clock(domain, definition.options)
-    _text(domain, "on_poweroff", "destroy")
-    _text(domain, "on_reboot", "restart")
-    _text(domain, "on_crash", "destroy")
+    for event, reaction in (("poweroff", "destroy"), ("reboot", "restart"), ("crash", "destroy")):
+        _text(domain, f"on_{event}", reaction)
+    add_power_management(domain)
     _devices(domain, definition)
     _isolated(domain, definition)
     return ET.tostring(domain, encoding="unicode")

@@ -114,3 +114,10 @@ def rng_device(options: GuestOptions) -> ET.Element:
         ET.SubElement(rng, "rate", bytes=str(amount), period=str(period))
     ET.SubElement(rng, "backend", model="random").text = RNG_SOURCE
     return rng
+
+
+def add_power_management(domain: ET.Element) -> None:
+    """Neither S3 nor S4: a guest that sleeps when idle would be asleep for all whom it serves, and nobody wakes it."""
+    power = ET.SubElement(domain, "pm")
+    for sleep in ("suspend-to-mem", "suspend-to-disk"):
+        ET.SubElement(power, sleep, enabled="no")

@@ -172,7 +172,7 @@ def asked(
         "addresses": instance_addresses([instance]).get(instance.pk, {}),
         "question": question,
         "silence": silence_of(instance),
-        "wait_s": wait_s(question.rule),
+        "wait_s": wait_s(question.rule, instance),
         "form": form,
         "status": api_status(instance.vm_state, instance.task_state),
     }

@@ -58,8 +58,9 @@ class EditForm(forms.Form):
     def changes(self, before: InstanceDetails) -> Mapping[str, Any]:
         """What differs from before. A metadata item whose line was left alone keeps what a line cannot show."""
         data = self.cleaned_data
-        by_line = {key.strip(): (key, value) for key, value in before.metadata.items()}
-        metadata = {}
+        shown = _shown_keys(before)
+        by_line = {line: (key, before.metadata[key]) for line, key in shown.items()}
+        metadata = {key: value for key, value in before.metadata.items() if key not in shown.values()}
         for key, value in data["metadata"].items():
             old = by_line.get(key)
             name, text = old if old and _on_one_line(old[1]) == value else (key, value)
@@ -76,7 +77,7 @@ class EditForm(forms.Form):
 
 
 def _initial(details: InstanceDetails) -> dict[str, str]:
-    lines = [f"{key.strip()} = {_on_one_line(value)}" for key, value in sorted(details.metadata.items())]
+    lines = [f"{line} = {_on_one_line(details.metadata[key])}" for line, key in _shown_keys(details).items()]
     return {
         "name": details.name,
         "hostname": details.hostname,
@@ -85,6 +86,17 @@ def _initial(details: InstanceDetails) -> dict[str, str]:
         "tags": ", ".join(details.tags),
         "etag": details.etag,
     }
+
+
+def _shown_keys(details: InstanceDetails) -> dict[str, str]:
+    """The key of each line, in order. A line shows neither a key of spaces alone nor two that differ in spaces at their
+    ends: what has no line stays as it is.
+    """
+    found: dict[str, str] = {}
+    for key in sorted(details.metadata):
+        if key.strip():
+            found.setdefault(key.strip(), key)
+    return found
 
 
 def _on_one_line(value: str) -> str:

@@ -4,6 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from controlplane.kernel.texts import gettext_noop
+
 
 class ClosedFields(serializers.Serializer[Any]):
     """An unknown field is an error: a typo must not silently do something else. Also for serializers of models.
@@ -20,3 +22,15 @@ class ClosedFields(serializers.Serializer[Any]):
 
 class StrictInput(ClosedFields):
     """A body whose rules of values are the services'."""
+
+
+class TextOnlyField(serializers.CharField):
+    """Text that is kept as it was sent. Other fields of text take a number for the text of its digits."""
+
+    default_error_messages = {"no_text": gettext_noop("Must be text, not {kind}.")}
+
+    def to_internal_value(self, data: Any) -> str:
+        """The text; refuses all else."""
+        if not isinstance(data, str):
+            self.fail("no_text", kind=type(data).__name__)
+        return super().to_internal_value(data)

@@ -15,6 +15,7 @@ from scheduling.domain.notification_payload import Payload, failure_payload, req
 from scheduling.domain.request.schedule_request import ScheduleRequest
 
 START, END, ERROR = (f"scheduler.select_destinations.{phase}" for phase in ("start", "end", "error"))
+SCHEDULER_EVENTS = (START, END, ERROR)
 BINARY = "nova-scheduler"
 
 

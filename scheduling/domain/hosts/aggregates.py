@@ -19,6 +19,11 @@ def metadata_values(aggregates: Iterable[AggregateRow]) -> dict[str, frozenset[s
     return {key: frozenset(values) for key, values in found.items()}
 
 
+def same_project(project_id: str, said: str) -> bool:
+    """Whether a value of metadata names this project. Keystone writes ids without dashes, and so do people."""
+    return said == project_id or ("-" not in said and said.lower() == project_id.replace("-", "").lower())
+
+
 def min_numbers(hosts: Hosts, key: str, default: float, note: Callable[[str], None]) -> float | FloatArray:
     """`default`, or per host the minimum of the numbers that its aggregates give for `key`.
 

@@ -1,5 +1,6 @@
 """Availability zones: what the aggregates' metadata makes, and the default zone for all other hosts."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from controlplane.kernel.natural import natural_key
@@ -55,14 +56,14 @@ def zone_exists(*, name: str) -> bool:
 
 def zone_of_host(*, host: str) -> str:
     """The zone a host is in."""
-    return zones_by_host(host=host).get(host, scheduling_options().default_zone)
+    return zones_by_host(hosts=[host]).get(host, scheduling_options().default_zone)
 
 
-def zones_by_host(*, host: str | None = None) -> dict[str, str]:
-    """Zones of the hosts that are in an aggregate with one."""
+def zones_by_host(*, hosts: Collection[str] | None = None) -> dict[str, str]:
+    """Zones of the hosts, or of these, that are in an aggregate with one."""
     members = AggregateHost.objects.select_related("aggregate")
-    if host is not None:
-        members = members.filter(host=host)
+    if hosts is not None:
+        members = members.filter(host__in=hosts)
     return {member.host: member.aggregate.availability_zone for member in members if member.aggregate.availability_zone}
 
 

@@ -1,6 +1,6 @@
 """Aggregates and, through their metadata, availability zones. Placement's aggregates are kept in step."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,9 @@ from controlplane.audit_log.recording.audited import audited
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
 from controlplane.kernel.texts import phrase as _
 from controlplane.work.hints import HOSTS, changed
-from scheduling.errors import HostInUse, ZoneConflict
+from scheduling.domain.zone_names import zone_name_problem
+from scheduling.errors import HostInUse
+from scheduling.fleet.services.host_zones import zone_of_hosts_check, zones_unchanged
 from scheduling.fleet.services.providers import host_aggregates_mirror
 from scheduling.models import Aggregate, AggregateHost, HostMapping
 from scheduling.models.aggregate import ZONE_KEY
@@ -42,7 +44,8 @@ def aggregate_update(
 ) -> Aggregate:
     """Rename it, or merge `metadata` into what it has (None removes a key). One transaction.
 
-    Raises ZoneConflict when a changed zone would put one of its hosts into two.
+    Raises ZoneConflict when a changed zone would put one of its hosts into two, and HostInUse when one of them has
+    instances, which keep their zone.
     """
     with transaction.atomic():
         aggregate = _locked(aggregate_id)
@@ -51,8 +54,10 @@ def aggregate_update(
             aggregate.name = name
         if metadata is not None:
             aggregate.metadata = _checked_metadata(_merged(aggregate.metadata, metadata))
-            _check_zone_of_hosts(aggregate, _lock_hosts(aggregate.members.values_list("host", flat=True)))
-        aggregate.save(update_fields=["name", "metadata", "updated_at"])
+        hosts = [] if metadata is None else list(aggregate.members.values_list("host", flat=True))
+        with zones_unchanged(hosts):
+            zone_of_hosts_check(aggregate, hosts)
+            aggregate.save(update_fields=["name", "metadata", "updated_at"])
     return aggregate
 
 
@@ -76,11 +81,12 @@ def aggregate_delete(*, aggregate_id: UUID) -> None:
 
 @audited("aggregate.host_add", Aggregate, by="aggregate_id", also=("host",))
 def aggregate_host_add(*, aggregate_id: UUID, host: str) -> Aggregate:
-    """Put a registered host into the aggregate. Raises NotFound, Conflict (is in it), ZoneConflict."""
+    """Put a registered host into the aggregate. Raises NotFound, Conflict (is in it), ZoneConflict, HostInUse."""
     with transaction.atomic():
         aggregate = _locked(aggregate_id)
-        _check_zone_of_hosts(aggregate, _lock_hosts([host]))
-        _rest, made = AggregateHost.objects.get_or_create(aggregate=aggregate, host=host)
+        with zones_unchanged([host]):
+            zone_of_hosts_check(aggregate, [host])
+            _rest, made = AggregateHost.objects.get_or_create(aggregate=aggregate, host=host)
         if not made:
             raise Conflict(
                 _("Host {host} is in aggregate {aggregate} already.", host=host, aggregate=aggregate.name), field="host"
@@ -92,10 +98,13 @@ def aggregate_host_add(*, aggregate_id: UUID, host: str) -> Aggregate:
 
 @audited("aggregate.host_remove", Aggregate, by="aggregate_id", also=("host",))
 def aggregate_host_remove(*, aggregate_id: UUID, host: str) -> Aggregate:
-    """Take a host out of the aggregate. Raises NotFound when it is not in it."""
+    """Take a host out of the aggregate. Raises NotFound when it is not in it, HostInUse."""
     with transaction.atomic():
         aggregate = _locked(aggregate_id)
-        removed, _rest = AggregateHost.objects.filter(aggregate=aggregate, host=host).delete()
+        with zones_unchanged(
+            AggregateHost.objects.filter(aggregate=aggregate, host=host).values_list("host", flat=True)
+        ):
+            removed, _rest = AggregateHost.objects.filter(aggregate=aggregate, host=host).delete()
         if not removed:
             raise NotFound(
                 _("Host {host} is not in aggregate {aggregate}.", host=host, aggregate=aggregate.name), field="host"
@@ -117,7 +126,7 @@ def aggregate_save(
 ) -> Aggregate:
     """Name, the whole metadata, hosts in and out: all of it, or nothing. What is so already stays so.
 
-    Raises NotFound, InvalidFields, ZoneConflict, and Conflict when it was changed after `unchanged_since`.
+    Raises NotFound, InvalidFields, ZoneConflict, HostInUse, and Conflict when it was changed after `unchanged_since`.
     """
     with transaction.atomic():
         aggregate = _locked(aggregate_id)
@@ -133,20 +142,25 @@ def aggregate_save(
         members = set(aggregate.members.values_list("host", flat=True))
         added, removed = sorted(set(hosts_added) - members), sorted(set(hosts_removed) & members)
         aggregate.name, aggregate.metadata = name, dict(metadata)
-        _check_zone_of_hosts(aggregate, _lock_hosts((members - set(removed)) | set(added)))
-        aggregate.save(update_fields=["name", "metadata", "updated_at"])
-        _members_change(aggregate, added, removed)
+        with zones_unchanged(members | set(added)):
+            zone_of_hosts_check(aggregate, (members - set(removed)) | set(added))
+            aggregate.save(update_fields=["name", "metadata", "updated_at"])
+            _members_change(aggregate, added, removed)
     return aggregate
 
 
 @audited("aggregate.create", Aggregate, also=("hosts",))
 def aggregate_create_whole(*, name: str, metadata: Mapping[str, str], hosts: Sequence[str] = ()) -> Aggregate:
-    """A new aggregate with its hosts: all of it, or nothing. Raises InvalidFields, NotFound, ZoneConflict."""
+    """A new aggregate with its hosts: all of it, or nothing.
+
+    Raises InvalidFields, NotFound, ZoneConflict, HostInUse.
+    """
     with transaction.atomic():
         aggregate_draft_check(name=name, metadata=metadata, hosts_added=hosts)
-        aggregate = Aggregate.objects.create(name=name, metadata=dict(metadata))
-        _check_zone_of_hosts(aggregate, _lock_hosts(hosts))
-        _members_change(aggregate, sorted(set(hosts)), [])
+        with zones_unchanged(hosts):
+            aggregate = Aggregate.objects.create(name=name, metadata=dict(metadata))
+            zone_of_hosts_check(aggregate, hosts)
+            _members_change(aggregate, sorted(set(hosts)), [])
     return aggregate
 
 
@@ -224,47 +238,13 @@ def _merged(old: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[s
 
 
 def _checked_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Text to text, each at most 255 characters; a zone's name is not empty and has no colon (`zone:host`)."""
+    """Text to text, each at most 255 characters; a zone's name is one."""
     for key, value in metadata.items():
         if not isinstance(value, str) or not 0 < len(str(key)) <= 255 or len(value) > 255:
             raise Invalid(
                 _("Metadata maps text to text, keys of 1 to 255 and values of up to 255 characters."), field="metadata"
             )
     zone = metadata.get(ZONE_KEY)
-    if zone is not None and (not zone.strip() or ":" in zone):
-        raise Invalid(_("A zone's name is not empty and has no colon."), field="metadata")
+    if zone is not None and (problem := zone_name_problem(zone)):
+        raise Invalid(problem, field="metadata")
     return dict(metadata)
-
-
-def _lock_hosts(hosts: Iterable[str]) -> list[str]:
-    """Lock the hosts' mappings in a fixed order, so that no two changes put one host into two zones."""
-    wanted = sorted(set(hosts))
-    mappings = HostMapping.objects.select_for_update().filter(host__in=wanted).order_by("host")
-    found = [mapping.host for mapping in mappings]
-    missing = [host for host in wanted if host not in found]
-    if missing:
-        raise NotFound(_("There is no host {missing}.", missing=missing[0]), field="host")
-    return found
-
-
-def _check_zone_of_hosts(aggregate: Aggregate, hosts: list[str]) -> None:
-    zone = aggregate.availability_zone
-    if zone is None or not hosts:
-        return
-    others = AggregateHost.objects.filter(host__in=hosts).exclude(aggregate=aggregate).select_related("aggregate")
-    for member in others:
-        other = member.aggregate.availability_zone
-        if other is not None and other != zone:
-            raise ZoneConflict(
-                _(
-                    "Host {host} is in availability zone {other} (aggregate {aggregate}) and cannot be in {zone} too.",
-                    host=member.host,
-                    other=other,
-                    aggregate=member.aggregate.name,
-                    zone=zone,
-                ),
-                field="host",
-                host=member.host,
-                zone=other,
-                wanted_zone=zone,
-            )

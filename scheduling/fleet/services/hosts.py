@@ -63,7 +63,7 @@ def host_register(*, host: str, report: HostReport) -> Registration:
 
     Idempotent, and one transaction: a host is either whole in all tables or absent. Unchanged reports write only the
     heartbeat. A host has one hypervisor, and neither changes its name: as Nova does, this raises Conflict when the host
-    has a hypervisor of another name, or another host one of this name. Raises Invalid.
+    has a hypervisor of another name, or another host one of this name, or this name but for capitals. Raises Invalid.
     """
     _check(host, report)
     with transaction.atomic():
@@ -179,8 +179,21 @@ def _check(host: str, report: HostReport) -> None:
         raise Invalid(_("A hypervisor has at least one vCPU and some memory."), field="vcpus")
 
 
+def host_name_check(*, host: str) -> None:
+    """Raises Conflict where another host's name differs in capitals alone: no DNS and few people tell them apart."""
+    others = Service.objects.filter(host__iexact=host).exclude(host=host)
+    if (other := others.values_list("host", flat=True).first()) is not None:
+        raise Conflict(
+            _("There is a host {other} already: {host} differs from it in capitals alone.", other=other, host=host),
+            field="host",
+            host=other,
+        )
+
+
 def _service_seen(host: str, version: int) -> Service:
     service, is_new = Service.objects.get_or_create(host=host, binary=COMPUTE_BINARY)
+    if is_new:
+        host_name_check(host=host)
     Service.objects.filter(id=service.id).update(
         last_seen_up=Now(), report_count=F("report_count") + 1, version=version
     )

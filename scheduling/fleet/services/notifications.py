@@ -14,6 +14,9 @@ from scheduling.domain.notification_payload import Payload, nova_object
 from scheduling.models import Service
 
 CREATE, CHANGE, DELETE = (f"service.{word}" for word in ("create", "update", "delete"))
+BUILD_FAILURES = "service.build_failures"
+DOWN, UP = "service.down", "service.up"
+SERVICE_EVENTS = (CREATE, CHANGE, DELETE, BUILD_FAILURES, DOWN, UP)
 
 
 def emit_service_updates(event_type: str, services: Iterable[Service]) -> None:
@@ -24,9 +27,6 @@ def emit_service_updates(event_type: str, services: Iterable[Service]) -> None:
     if events_wanted((event_type,)):
         now = timezone.now()
         events_write([Event(event_type, f"{one.binary}:{one.host}", _payload(one), now) for one in services])
-
-
-BUILD_FAILURES = "service.build_failures"
 
 
 def emit_build_failures_disabled(
@@ -46,9 +46,6 @@ def emit_build_failures_disabled(
         payload = {**nova_object("ServiceBuildFailuresPayload", "1.0", data), "nova_object.namespace": "kilonova"}
         publisher = f"{service.binary}:{service.host}"
         events_write([Event(BUILD_FAILURES, publisher, payload, timezone.now(), priority=Priority.ERROR)])
-
-
-DOWN, UP = "service.down", "service.up"
 
 
 def emit_service_liveness(event_type: str, services: Sequence[Service], *, running_guests: Mapping[str, int]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from os_resource_classes import VGPU
 
 from controlplane.kernel.texts import phrase as _
+from scheduling.topology.domain.pci.alias import ALIAS_NAME
 from servers.fields import Problems, Reasons, name_reasons, problems_found, text_reasons
 
 PROFILE_KEY = "accel:device_profile"
@@ -19,7 +20,7 @@ AMOUNT_KEY = f"resources:{VGPU}"
 POLICY_KEY = "group_policy"
 MAX_GROUPS = 16
 MAX_COUNT = 32
-_ALIAS = re.compile(r"[A-Za-z0-9_.-]{1,64}:[1-9][0-9]?")
+_ALIAS = re.compile(rf"{ALIAS_NAME}:[1-9][0-9]?")
 _TRAIT = re.compile(r"trait:[A-Z0-9_]{1,255}")
 
 DeviceGroup = Mapping[str, str]

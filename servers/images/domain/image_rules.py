@@ -9,7 +9,7 @@ from servers.images.domain.image_properties import image_property_problems
 from servers.images.domain.images import ContainerFormat, DiskFormat, Visibility
 from servers.keyed_text import under_field
 
-SHA256 = re.compile(r"[0-9a-f]{64}")
+SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 TAGS_MAX = 128
 
 
@@ -23,9 +23,9 @@ def _word_reasons(value: object, words: type[DiskFormat] | type[ContainerFormat]
 
 
 def checksum_reasons(checksum: object) -> Reasons:
-    """SHA-256 in lower-case hexadecimal."""
+    """SHA-256 in hexadecimal; it is kept in lower case."""
     is_fine = isinstance(checksum, str) and SHA256.fullmatch(checksum) is not None
-    return [] if is_fine else [_("Must be a SHA-256 checksum: 64 hexadecimal digits in lower case.")]
+    return [] if is_fine else [_("Must be a SHA-256 checksum: 64 hexadecimal digits.")]
 
 
 def tags_reasons(tags: object) -> Reasons:

@@ -55,6 +55,33 @@ def disk_size_seen(path: Path, disk_format: str) -> int:
     return _size_of(json.loads(done.stdout))
 
 
+def qcow2_whole_check(path: Path) -> None:
+    """Raises Invalid for a qcow2 of which parts are missing, such as one that was cut off: its header has no length.
+
+    One that is too large to be looked through in time is taken as it is. Unavailable where qemu-img cannot be run.
+    """
+    command = _locked_down(INFO_LIMITS, readable=[path], writable=[])
+    command += ["check", "--output=json", "-f", DiskFormat.QCOW2.value, str(path.resolve())]
+    try:
+        # What it says of each single cluster may be longer than the image.
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=INFO_TIMEOUT_S, check=False
+        )
+        found = json.loads(done.stdout)
+    except (subprocess.TimeoutExpired, ValueError):
+        log.warning("qemu-img does not get through %s: whether it is whole is not known", path)
+        return
+    if broken := found.get("corruptions"):
+        raise Invalid(
+            _(
+                "The image is damaged: {broken} of its clusters are not in the file or contradict each other. Was it "
+                "cut off?",
+                broken=broken,
+            ),
+            field="file",
+        )
+
+
 def _size_of(info: Mapping[str, Any]) -> int:
     """The second look, with QEMU's own eyes, at what the inspection has refused already."""
     data = (info.get("format-specific") or {}).get("data") or {}

@@ -60,7 +60,7 @@ def image_create(
         "min_ram_mib": min_ram_mib,
         "properties": dict(properties or {}),
         "protected": protected,
-        "expected_sha256": expected_sha256,
+        "expected_sha256": expected_sha256.lower(),
     }
     refuse_if(image_problems({**fields, "tags": tags}))
     _check_may_publish(caller, visibility)
@@ -97,6 +97,8 @@ def image_update(
     refuse_if(
         {field: [_("There is no such field, or it cannot be changed.")] for field in changes if field not in CHANGEABLE}
     )
+    if isinstance(expected := changes.get("expected_sha256"), str):
+        changes = {**changes, "expected_sha256": expected.lower()}
     judged = changes if tags is None else {**changes, "tags": tags}
     refuse_if(image_problems(judged, stored_properties=image.properties))
     if changes.get("visibility", image.visibility) != image.visibility:

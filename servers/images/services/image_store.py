@@ -128,7 +128,7 @@ def image_upload(
         store.room_check(declared_bytes or 0)
         with contextlib.closing(store.begin(name)) as incoming:
             received = _receive(stream, incoming, declared_bytes, room)
-            checksums = (expected_sha256, "" if converted else image.expected_sha256)
+            checksums = (expected_sha256.lower(), "" if converted else image.expected_sha256)
             virtual_size = _verified(disk_format, received, checksums, incoming.path)
             incoming.publish()
             facts: dict[str, Any] = {

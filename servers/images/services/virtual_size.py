@@ -9,7 +9,7 @@ from controlplane.kernel.errors import Invalid, TooLarge
 from controlplane.kernel.texts import phrase as _
 from servers.conf import server_options
 from servers.images.domain.images import NATIVE, DiskFormat
-from servers.images.inspection.qemu_img import disk_size_seen, is_qemu_img_there
+from servers.images.inspection.qemu_img import disk_size_seen, is_qemu_img_there, qcow2_whole_check
 
 
 def virtual_size_verified(
@@ -30,6 +30,7 @@ def virtual_size_verified(
     virtual_size_check(virtual)
     if disk_format == DiskFormat.QCOW2 and is_qemu_img_there() and (file := path()) is not None:
         disk_size_seen(file, disk_format)
+        qcow2_whole_check(file)
     return virtual
 
 

@@ -93,6 +93,7 @@ BACKUP = ActionRule(
 )
 SHELVE = ActionRule(
     name="shelve",
+    shuts_down=True,
     title=gettext_noop("Shelve"),
     doing=gettext_noop("Being shelved"),
     help=gettext_noop("Shuts it down and keeps its root disk as an image, so that its host has room for others."),
@@ -128,6 +129,7 @@ SHELVE = ActionRule(
 )
 SHELVE_OFFLOAD = ActionRule(
     name="shelve_offload",
+    shuts_down=True,
     title=gettext_noop("Leave the host"),
     doing=gettext_noop("Leaving its host"),
     help=gettext_noop("Removes it from its host. It comes back from its image, on any host."),

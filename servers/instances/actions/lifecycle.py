@@ -76,6 +76,7 @@ FORCE_DELETE = ActionRule(
 )
 SOFT_DELETE = ActionRule(
     name="soft_delete",
+    shuts_down=True,
     title=gettext_noop("Delete"),
     doing=gettext_noop("Being deleted"),
     policy="instances:delete",

@@ -26,6 +26,7 @@ START = ActionRule(
 )
 STOP = ActionRule(
     name="stop",
+    shuts_down=True,
     title=gettext_noop("Stop"),
     doing=gettext_noop("Stopping"),
     help=gettext_noop("Asks the guest to shut down, and powers it off when it does not in time."),

@@ -38,6 +38,7 @@ def _agent_refusal(instance: Subject) -> str:
 
 RESCUE = ActionRule(
     name="rescue",
+    shuts_down=True,
     title=gettext_noop("Rescue"),
     doing=gettext_noop("Being rescued"),
     policy="instances:act",

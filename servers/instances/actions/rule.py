@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from computeagent.protocol.power import PowerState
+from computeagent.protocol.shut_down import image_shutdown_timeout_s
 from computeagent.protocol.work import WorkKind
 from controlplane.identity.domain import Caller
 from controlplane.kernel.texts import gettext_noop
@@ -15,6 +16,7 @@ from servers.instances.actions.guards import GUARDS
 from servers.states import TaskState, VmState
 
 POWER_DEADLINE_S = 900.0
+"""Of what ends in moments, or in the ten minutes that a host may give a guest to shut down."""
 SAVE_DEADLINE_S = 3600.0
 """For what writes or reads the memory or a disk of a large guest."""
 
@@ -115,6 +117,15 @@ class ActionGroup(StrEnum):
     DELETION = gettext_noop("Deletion")
 
 
+def work_deadline_s(rule: "ActionRule", subject: Subject) -> float:
+    """Seconds after which a host's work on this instance is given up (0: by a setting): what its image gives the guest
+    to shut down is no delay.
+    """
+    if not (rule.deadline_s and rule.shuts_down):
+        return rule.deadline_s
+    return rule.deadline_s + (image_shutdown_timeout_s(subject.image.get("properties") or {}) or 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class BulkAction:
     """The action for chosen rows in the Django admin. `question` is asked first, of what cannot be undone."""
@@ -144,7 +155,8 @@ class ActionRule:
     `vm_state_after` None leaves the stable state as it is, and so does beginning in one of `comes_back_to`.
     `vm_state_on_failure`: what the instance is once its host could not do it; None: what it was. `columns_after`: what
     these columns hold when it went well. `is_own_request`: it is asked for by a request and a page of its own, since
-    more belongs to it than texts. `refusal`: why it cannot be done to this instance, whatever its states.
+    more belongs to it than texts. `refusal`: why it cannot be done to this instance, whatever its states. `shuts_down`:
+    the guest is asked to shut down, and gets its time for it.
     `help` is a sentence on what it does. The instance's page has it in the menu under `group`, and as a button where
     `is_main`. `loss`: what is lost by it, as a sentence; it is asked for once more on a page that says so.
     """
@@ -180,6 +192,7 @@ class ActionRule:
     loss: str = ""
     group: ActionGroup = ActionGroup.POWER
     is_main: bool = False
+    shuts_down: bool = False
 
     @property
     def vm_states(self) -> frozenset[VmState]:

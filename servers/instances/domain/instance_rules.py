@@ -4,11 +4,12 @@ import base64
 import binascii
 import re
 import secrets
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from computeagent.protocol.names import HOSTNAME_MAX_CHARS, hostname_from_name
 from controlplane.kernel.texts import phrase as _
+from scheduling.domain.zone_names import zone_name_problem
 from servers.fields import Problems, Reasons, name_reasons, problems_found, text_reasons, whole_number_reasons
 
 METADATA_MAX_ITEMS = 1000
@@ -17,11 +18,10 @@ TAGS_MAX = 50
 TAG_MAX_CHARS = 60
 USER_DATA_MAX_CHARS = 65535
 COUNT_MAX = 10_000
-HOSTNAME_MAX_CHARS = 63
 
 _METADATA_KEY = re.compile(r"[a-zA-Z0-9\-_:. ]{1,255}")
 _HOST_LABEL = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?")
-_ZONE_PART = re.compile(r"[^\s:/]{0,255}")
+_HOST_PART = re.compile(r"[^\s:/]{0,255}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,10 @@ def zone_parse(text: str) -> tuple[ZoneRequest, Reasons]:
     parts = text.split(":")
     if len(parts) > 3:
         return ZoneRequest(), [_("Is {text!r:.80}; the form is zone, zone:host or zone:host:node.", text=text)]
-    if not all(_ZONE_PART.fullmatch(part) and part.isprintable() for part in parts):
-        return ZoneRequest(), [_("Zone, host and node are at most 255 printable characters without spaces or slashes.")]
+    if parts[0] and (problem := zone_name_problem(parts[0])):
+        return ZoneRequest(), [problem]
+    if not all(_HOST_PART.fullmatch(part) and part.isprintable() for part in parts[1:]):
+        return ZoneRequest(), [_("Host and node are at most 255 printable characters without spaces or slashes.")]
     zone = ZoneRequest(*parts)
     if len(parts) > 1 and not zone.is_forced:
         return ZoneRequest(), [_("Is {text!r:.80}; after the colon a host or node must follow.", text=text)]
@@ -90,19 +92,20 @@ def tags_reasons(tags: object) -> Reasons:
 
 
 def user_data_reasons(user_data: object) -> Reasons:
-    """Base64 (line breaks allowed), at most USER_DATA_MAX_CHARS characters as sent."""
+    """Base64 (line breaks allowed, which are dropped), of at most USER_DATA_MAX_CHARS characters without them."""
     if not isinstance(user_data, str):
         return [_("Must be base64 text.")]
-    if len(user_data) > USER_DATA_MAX_CHARS:
+    encoded = "".join(user_data.split())
+    if len(encoded) > USER_DATA_MAX_CHARS:
         return [
             _(
                 "Has {count} characters of base64; at most {user_data_max_chars} are allowed.",
-                count=len(user_data),
+                count=len(encoded),
                 user_data_max_chars=USER_DATA_MAX_CHARS,
             )
         ]
     try:
-        base64.b64decode("".join(user_data.split()), validate=True)
+        base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         return [_("Is not base64.")]
     return []
@@ -182,13 +185,6 @@ def hostname_in_batch(name: str, instance_uuid: str, index: int, count: int) -> 
     return label[: HOSTNAME_MAX_CHARS - len(suffix)].rstrip("-") + suffix
 
 
-def hostname_from_name(name: str, instance_uuid: str) -> str:
-    """A host name made from the instance's name (Nova's `sanitize_hostname`); `server-<uuid>` where nothing is left."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    label = re.sub(r"[^a-z0-9-]", "", re.sub(r"[ _.]", "-", plain.lower()))
-    return label.strip("-")[:HOSTNAME_MAX_CHARS].rstrip("-") or f"server-{instance_uuid}"
-
-
 def image_fit_problems(
     *,
     min_ram_mib: int,
@@ -227,9 +223,10 @@ def _disk_reasons(min_disk_gib: int, image_bytes: int, root_gib: int) -> Reasons
     if image_bytes > root_gib * 2**30:
         return [
             _(
-                "Has a root disk of {root_gib} GiB; the image's disk is {image_bytes:.1f} GiB.",
+                "Has a root disk of {root_gib} GiB; the image's disk is {image_gib:.1f} GiB, {more_bytes} bytes more.",
                 root_gib=root_gib,
-                image_bytes=image_bytes / 2**30,
+                image_gib=image_bytes / 2**30,
+                more_bytes=image_bytes - root_gib * 2**30,
             )
         ]
     return []

@@ -151,6 +151,11 @@ KEY_EFFECTS: tuple[KeyEffect, ...] = (
         "units/computeagent/agent/test_rescue.py::test_administrator_is_who_the_image_says",
     ),
     KeyEffect(
+        ("os_shutdown_timeout",),
+        "how long a guest gets to shut down",
+        "units/computeagent/agent/test_shut_down.py::test_image_goes_before_the_host",
+    ),
+    KeyEffect(
         ("img_config_drive", "hw_auto_disk_config"),
         "the config drive, and what it says of the root partition",
         f"{_CONFIGURATION}image_decides_over_config_drive_and_disk",

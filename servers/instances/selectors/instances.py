@@ -131,11 +131,15 @@ def pending_instances(*, caller: Caller, all_projects: bool = False) -> QuerySet
 
 
 def instances_unknown(*, caller: Caller, ids: list[uuid.UUID], everywhere: bool = False) -> list[uuid.UUID]:
-    """Which of these are no living instances of the caller's project; of any, for administrators and `everywhere`."""
+    """Which of these are no living instances of the caller's project, and no requests for one; of any, for
+    administrators and `everywhere`.
+    """
+    requests = BuildRequest.objects.filter(instance_uuid__in=ids)
     rows = Instance.objects.filter(pk__in=ids, deleted_at__isnull=True)
     if not caller.sees_all and not everywhere:
-        rows = rows.filter(project_id=caller.project_id)
-    known = set(rows.values_list("pk", flat=True))
+        requests, rows = requests.filter(project_id=caller.project_id), rows.filter(project_id=caller.project_id)
+    # Requests first: one that gets its row between the two questions is in the second answer.
+    known = {*requests.values_list("instance_uuid", flat=True), *rows.values_list("pk", flat=True)}
     return [one for one in ids if one not in known]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from scheduling.fleet.selectors.liveness import HostLiveness, SilentHost, hosts_liveness, hosts_silent
 from servers.conf import server_options
 from servers.instances.actions.lifecycle import DELETE, FORCE_DELETE
-from servers.instances.actions.rule import ActionRule
+from servers.instances.actions.rule import ActionRule, work_deadline_s
 from servers.models import Instance
 
 
@@ -19,8 +19,8 @@ def liveness_of(instances: Collection[Instance]) -> dict[str, HostLiveness]:
     return hosts_liveness({one.host for one in instances if one.host})
 
 
-def wait_s(rule: ActionRule) -> float:
+def wait_s(rule: ActionRule, instance: Instance) -> float:
     """For how many seconds at most an action waits for a host that is silent; 0: it has nothing to do there."""
     if rule.work is None and rule not in (DELETE, FORCE_DELETE):
         return 0.0
-    return rule.deadline_s or server_options().build_deadline_s
+    return work_deadline_s(rule, instance) or server_options().build_deadline_s

@@ -10,7 +10,7 @@ from controlplane.kernel.errors import Conflict
 from controlplane.kernel.texts import phrase as _
 from controlplane.work.work import NewWork, compute_queue, work_create
 from scheduling.fleet.selectors.hosts import host_exists
-from servers.instances.actions.rule import ActionRule
+from servers.instances.actions.rule import ActionRule, work_deadline_s
 from servers.instances.services.journal import action_open
 from servers.instances.services.notifications import Phase, emit_action
 from servers.instances.services.state import action_require, state_set
@@ -52,7 +52,8 @@ def host_action_begin(
     state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task, **changes)
     secrets = {one.name: arguments[one.name] for one in rule.arguments if one.is_secret and one.name in arguments}
     open_arguments = {name: value for name, value in arguments.items() if name not in secrets}
-    work = work_create(NewWork(compute_queue(instance.host), rule.work, instance.pk, rule.deadline_s, open_arguments))
+    deadline_s = work_deadline_s(rule, instance)
+    work = work_create(NewWork(compute_queue(instance.host), rule.work, instance.pk, deadline_s, open_arguments))
     if secrets:
         work_secrets_store(work, secrets)
     action_open(instance_id=instance.pk, action=rule.name, user_id=user_id, project_id=instance.project_id, work=work)

@@ -12,7 +12,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from computeagent.protocol.steps import StepEnd
-from controlplane.infra.db import later_sql, later_value, now_sql, placeholders, uuid_value
+from controlplane.infra.db import later_sql, later_value, now_plus, now_sql, placeholders, uuid_value
 from controlplane.infra.request_id import current_request_id
 from controlplane.work.models import Work
 from servers.instances.actions.lifecycle import CREATE, SCHEDULE_AGAIN
@@ -29,6 +29,7 @@ STEPS_OF_ACTION_MAX = 200
 """Steps of other names are kept of one action, whatever its host tells."""
 STEP_MAX = 60
 """Letters of a step's name that its row holds."""
+BURST, BURST_S, BURST_MESSAGE_MAX = 10, 60.0, 2000
 MAX_BYTES = 2**62
 """Whatever a host says: a column holds no more."""
 
@@ -100,6 +101,26 @@ def action_close(*, instance_id: uuid.UUID, actions: tuple[str, ...], result: st
     words = _clean(message)
     with connection.cursor() as cursor:
         cursor.execute(text, [result, words, uuid_value(instance_id), *actions])
+    journey_changed(instance_id)
+
+
+def action_at_once(
+    *, instance_id: uuid.UUID, action: str, user_id: uuid.UUID | None, project_id: uuid.UUID, message: str
+) -> None:
+    """Write the row of an action that is over, under the lock of its instance. Of one user's the first BURST within
+    BURST_S have rows of their own; what follows them is said in the last: programs change metadata all day.
+    """
+    lately = InstanceAction.objects.filter(instance_uuid=instance_id, action=action, user_id=user_id)
+    newest = list(lately.filter(started_at__gt=now_plus(-BURST_S)).order_by("-started_at", "-id")[:BURST])
+    if len(newest) < BURST:
+        action_open(instance_id=instance_id, action=action, user_id=user_id, project_id=project_id, work=None)
+        action_close(instance_id=instance_id, actions=(action,), result="success", message=message)
+        return
+    last, words = newest[0], _clean(message)
+    said = last.message if words in last.message.split("; ") else f"{last.message}; {words}"
+    InstanceAction.objects.filter(pk=last.pk).update(
+        finished_at=Now(), message=said if len(said) <= BURST_MESSAGE_MAX else last.message
+    )
     journey_changed(instance_id)
 
 

@@ -21,6 +21,7 @@ from controlplane.notifications.serializer import Event, publisher
 from scheduling.domain.notification_payload import Payload, request_spec_payload
 from scheduling.policies.selectors.policies import attempts_allowed
 from servers.instances.actions.rule import ActionRule
+from servers.instances.actions.table import ACTIONS
 from servers.instances.domain.notification_payload import (
     FaultFacts,
     States,
@@ -44,6 +45,13 @@ class Phase(StrEnum):
     START = "start"
     END = "end"
     ERROR = "error"
+
+
+def instance_event_types() -> frozenset[str]:
+    """All that are emitted of instances: of what has no phases, or is done at once, `instance.<verb>` alone."""
+    rules = [rule for rule in ACTIONS.values() if rule.notification]
+    phases = {f"instance.{rule.notification}.{phase.value}" for rule in rules if rule.work for phase in Phase}
+    return frozenset({UPDATE, BUILD_FAILED, *phases, *(f"instance.{rule.notification}" for rule in rules)})
 
 
 def emit_instance_action(

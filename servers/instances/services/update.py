@@ -24,7 +24,7 @@ from servers.instances.domain.instance_details import (
 )
 from servers.instances.selectors.instances import instance_details, instance_get
 from servers.instances.services.config_parts import metadata_check
-from servers.instances.services.journal import action_close, action_open
+from servers.instances.services.journal import action_at_once
 from servers.instances.services.metadata_changes import guest_documents_changed
 from servers.instances.services.notifications import emit_details_change
 from servers.instances.services.state import action_require, state_set
@@ -135,8 +135,7 @@ def _write(row: Instance, before: InstanceDetails, after: InstanceDetails, calle
     )
     InstanceTag.objects.filter(instance=row, tag__in={*before.tags} - {*after.tags}).delete()
     InstanceTag.objects.bulk_create([InstanceTag(instance=row, tag=tag) for tag in {*after.tags} - {*before.tags}])
-    action_open(instance_id=row.pk, action=UPDATE.name, user_id=caller.user_id, project_id=row.project_id, work=None)
-    words = change_words(before, after)
-    action_close(instance_id=row.pk, actions=(UPDATE.name,), result="success", message=words)
+    words, who = change_words(before, after), caller.user_id
+    action_at_once(instance_id=row.pk, action=UPDATE.name, user_id=who, project_id=row.project_id, message=words)
     guest_documents_changed(row)
     emit_details_change(row.pk, caller, old_name=before.name if before.name != after.name else None)

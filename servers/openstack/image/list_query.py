@@ -206,7 +206,7 @@ FILTERS = ImageFilters(
         "updated_at": _moment("updated_at"),
         "checksum": lambda value: Q(**{f"digests__{MD5}": value}),
         "os_hash_algo": lambda value: ~Q(checksum_sha256="") if value == HASH else _NONE,
-        "os_hash_value": lambda value: Q(checksum_sha256=value) & ~Q(checksum_sha256=""),
+        "os_hash_value": lambda value: Q(checksum_sha256=value.lower()) & ~Q(checksum_sha256=""),
     }
 )
 """A name that stands here not is that of a property."""

@@ -29,15 +29,15 @@ class PowerHeal(StrEnum):
 _OFF = (_P.SHUTDOWN, _P.CRASHED)
 POWER_RULES: dict[tuple[VmState, PowerState], PowerHeal] = {
     **{(_V.ACTIVE, power): PowerHeal.FOLLOW for power in _OFF},
-    (_V.ACTIVE, _P.SUSPENDED): PowerHeal.STOP,
     (_V.ACTIVE, _P.NOSTATE): PowerHeal.REBUILD_GUEST,
     **{(_V.STOPPED, power): PowerHeal.STOP for power in (_P.RUNNING, _P.PAUSED, _P.SUSPENDED)},
     **{(_V.PAUSED, power): PowerHeal.FOLLOW for power in _OFF},
     (_V.PAUSED, _P.NOSTATE): PowerHeal.REBUILD_GUEST,
 }
-"""Pairs that are missing here are left alone: Nova ignores active but paused, and building, rescued, resized,
-suspended and error whatever their guest is. Nova's stop of an active guest that is off ends as FOLLOW does. Nova only
-logs a guest that is not there; here it comes back, but not by the power sync: only once it lasts."""
+"""Pairs that are missing here are left alone. An active guest that sleeps is shown so; Nova stops it, and what it has
+in memory is lost. Nova ignores active but paused, and building, rescued, resized, suspended and error whatever their
+guest is. Nova's stop of an active guest that is off ends as FOLLOW does. Nova only logs a guest that is not there; here
+it comes back, but not by the power sync: only once it lasts."""
 
 AT_ONCE = frozenset({PowerHeal.FOLLOW, PowerHeal.STOP})
 """What the power sync does itself, as soon as it is reported."""

@@ -16,6 +16,7 @@ from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, compute_queue, open
 from scheduling.topology.services.claims import claims_free
 from servers.conf import server_options
 from servers.images.services.snapshot_images import unfinished_images_discard
+from servers.instances.actions.rule import work_deadline_s
 from servers.instances.actions.table import ACTION_OF_WORK
 from servers.instances.domain.task_rules import TASK_RULES, TaskHeal, overdue_words, restart_words, task_heal_for
 from servers.instances.services.delete import deletion_take_up
@@ -133,7 +134,7 @@ def _retry(stuck: _Stuck) -> None:
         return
     rule = ACTION_OF_WORK[kind]
     _state(stuck, task_state=rule.task)
-    work = work_create(NewWork(compute_queue(instance.host), kind, instance.pk, rule.deadline_s))
+    work = work_create(NewWork(compute_queue(instance.host), kind, instance.pk, work_deadline_s(rule, instance)))
     action_take_up(instance_id=instance.pk, action=rule.name, project_id=instance.project_id, work=work)
 
 

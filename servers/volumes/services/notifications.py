@@ -17,6 +17,21 @@ from servers.volumes.domain.notification_payload import (
 )
 
 VOLUME_BINARY = "cinder-volume"
+_PHASES = ("start", "end", "error")
+VOLUME_EVENTS = frozenset(
+    {
+        *(
+            f"volume.{verb}.{phase}"
+            for verb in ("create", "delete", "resize", "revert", "retype", "upload")
+            for phase in _PHASES
+        ),
+        *(f"volume.{verb}.end" for verb in ("update", "transfer.create", "transfer.accept", "transfer.delete")),
+        "volume.retype",
+        *(f"snapshot.{verb}.{phase}" for verb in ("create", "delete") for phase in _PHASES),
+        "snapshot.update.end",
+    }
+)
+"""All that are emitted."""
 
 
 def emit_volume(verb: str, volume: Volume, *, problem: str = "") -> None:

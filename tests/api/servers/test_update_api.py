@@ -50,6 +50,24 @@ def test_items_and_tags_by_their_own_addresses(who: world.People) -> None:
     assert client.put(f"{url}metadata/k/", {}, format="json").json()["error"]["field"] == "value"
 
 
+@pytest.mark.parametrize("value", [5, 1.5, True, None, ["x"], {}])
+def test_value_that_is_no_text_is_refused_by_item_as_in_the_whole(who: world.People, value: object) -> None:
+    instance = world.active(who.member)
+    client, url = world.client_of(who.member), f"/api/instances/{instance.pk}/"
+    answers = [
+        client.put(f"{url}metadata/k/", {"value": value}, format="json"),
+        client.patch(url, {"metadata": {"k": value}}, format="json"),
+    ]
+    assert [answer.status_code for answer in answers] == [400, 400]
+    assert client.get(url).json()["metadata"] == {}
+
+
+def test_tag_whose_bytes_are_no_text_is_told_from_all_others(who: world.People) -> None:
+    instance = world.active(who.member)
+    client, url = world.client_of(who.member), f"/api/instances/{instance.pk}/"
+    assert "\ufffd" not in client.put(f"{url}tags/caf%E9/").json()["tags"][0]
+
+
 def test_roles(who: world.People) -> None:
     instance = world.active(who.member)
     url = f"/api/instances/{instance.pk}/"

@@ -104,7 +104,7 @@ def test_written_event_goes_to_the_log_as_it_is_sent(notifying: Any, caplog: pyt
 def test_change_of_a_webhook_counts_at_once_in_this_process(
     notifying: Any, django_capture_on_commit_callbacks: Any
 ) -> None:
-    made = subscribed("compute.*")
+    made = subscribed("compute_task.*")
     assert events_wanted((START,)) == frozenset()
     with django_capture_on_commit_callbacks(execute=True):
         webhook_update(webhook_id=made.pk, events=["scheduler.*"])

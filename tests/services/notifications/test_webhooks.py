@@ -1,13 +1,19 @@
 """Subscriptions: what they may be, and that secrets stay secret."""
 
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
+from controlplane.notifications.event_types import event_types
 from controlplane.notifications.models import Webhook
+from controlplane.notifications.patterns import PATTERNS
 from controlplane.notifications.secret_encryption import secret_decrypt, secret_encrypt
 from controlplane.notifications.signature import signature
+from controlplane.notifications.test_delivery import TRIAL
 from controlplane.notifications.webhooks import webhook_create, webhook_delete, webhook_update
 from tests.fixtures.receivers import signature_fits
 
@@ -66,6 +72,9 @@ def test_new_secret_takes_the_place_of_the_old_one() -> None:
         ("events", "scheduler.*"),
         ("events", [""]),
         ("events", [3]),
+        ("events", ["compute.*"]),
+        ("events", ["instance.*", "instance.stop.end"]),
+        ("events", ["Instance.*"]),
         ("events", ["x"] * 51),
         ("secret", "short"),
         ("secret", "x" * 201),
@@ -106,3 +115,32 @@ def test_signature_fits_only_its_body_secret_and_time() -> None:
     assert not signature_fits(secret=SECRET, header=header, body=b"{}", now=1301)
     assert not signature_fits(secret=SECRET, header=header.replace("t=1000", "t=1050"), body=b"{}", now=1100)
     assert not signature_fits(secret=SECRET, header="nonsense", body=b"{}", now=1100)
+
+
+@pytest.mark.parametrize("pattern", [pattern for pattern, _meaning in PATTERNS])
+def test_each_pattern_that_the_pages_offer_is_of_an_event(pattern: str) -> None:
+    made = webhook_create(name="lab", url="https://example.org/", events=[pattern], secret="x" * 32)
+    assert made.events == [pattern]
+
+
+def test_each_event_that_is_emitted_is_known() -> None:
+    """What is written out in the code of volumes; events of other subjects are made of tables."""
+    emitted = {
+        f"{kind}.{verb}"
+        for path in Path("servers").rglob("*.py")
+        for kind, words in re.findall(r"emit_(volume|snapshot)\(([^)]*)\)", path.read_text())
+        for verb in re.findall(r'"([a-z_.]+)"', words)
+        if "." in verb or verb == "retype"
+    }
+    assert len(emitted) > 20
+    assert emitted <= event_types()
+
+
+def test_each_event_of_the_documents_table_may_be_asked_for() -> None:
+    table = [
+        line.split("|")[1] for line in Path("docs/notifications.md").read_text().splitlines() if line.startswith("| `")
+    ]
+    named = [each for cell in table for each in re.findall(r"`([a-z_]+\.[a-z_.*]+)`", cell)]
+    assert {"service.down", "volume.create.start", "instance.pause.*"} <= {*named}
+    idle = [each for each in named if not any(fnmatchcase(known, each) for known in event_types())]
+    assert idle == [TRIAL]  # it goes to one webhook, whatever that wants

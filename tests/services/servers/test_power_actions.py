@@ -92,3 +92,23 @@ def test_action_that_failed_leaves_the_state_and_may_be_asked_for_again() -> Non
         conductor_connect().action_failed(lease=lease, step="suspending", message="no room on the host's disk")
         instance.refresh_from_db()
         assert (instance.vm_state, instance.task_state) == ("active", "")
+
+
+@pytest.mark.parametrize("action", ["stop", "shelve"])
+def test_work_lasts_longer_than_the_time_that_the_image_gives_the_guest(action: str) -> None:
+    who = world.cloud()
+    instance = placed(who, VmState.ACTIVE)
+    Instance.objects.filter(pk=instance.pk).update(image=IMAGE | {"properties": {"os_shutdown_timeout": "3600"}})
+    ask(who.member, instance, action)
+    work = Work.objects.get(subject=instance.pk, finished_at=None)
+    assert (work.deadline_at - work.created_at).total_seconds() >= 3600 + VERBS[action].deadline_s
+
+
+def test_start_waits_no_longer_because_of_it() -> None:
+    who = world.cloud()
+    instance = placed(who, VmState.STOPPED)
+    image = IMAGE | {"properties": {"os_shutdown_timeout": "3600"}}
+    Instance.objects.filter(pk=instance.pk).update(image=image)
+    ask(who.member, instance, "start")
+    work = Work.objects.get(subject=instance.pk, finished_at=None)
+    assert (work.deadline_at - work.created_at).total_seconds() < 3600

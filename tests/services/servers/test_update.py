@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from controlplane.identity.domain import Caller
+from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Forbidden, InvalidFields, NotFound, QuotaExceeded
 from controlplane.notifications.models import Notification
 from servers.instances.selectors.instances import instance_details, instance_get
@@ -205,3 +206,21 @@ def test_changes_outlive_a_new_try_to_find_a_host() -> None:
     instance_schedule_again(instance_id=instance.pk, caller=who.member)
     pending = instance_get(caller=who.member, instance_id=instance.pk)
     assert (pending.is_pending, pending.name, pending.description) == (True, "db", "Again.")
+
+
+def test_burst_of_changes_is_ten_rows_of_the_journal_and_the_last_says_the_rest() -> None:
+    who = world.cloud()
+    instance = world.active(who.member)
+    for number in range(30):
+        metadata_item_set(caller=who.member, instance_id=instance.pk, key=f"k{number % 15}", value=str(number))
+    rows = InstanceAction.objects.filter(instance_uuid=instance.pk, action="update").order_by("started_at", "pk")
+    assert rows.count() == 10
+    last = rows[9].message.split("; ")
+    assert last[0] == "metadata: +k9"
+    assert "metadata: +k14" in last
+    assert "metadata: k3" in last
+    assert len(last) == len(set(last))
+    tag_add(caller=who.admin, instance_id=instance.pk, tag="by-another")
+    rows.update(started_at=now_plus(-61))
+    tag_add(caller=who.member, instance_id=instance.pk, tag="later")
+    assert [row.message for row in rows.order_by("-pk")[:2]] == ["tags: +later", "tags: +by-another"]

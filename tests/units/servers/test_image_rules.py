@@ -25,6 +25,11 @@ def test_own_properties_are_kept():
     assert image_problems({"properties": {"os_distro": "debian", "hw_disk_bus": "virtio", "mine": ""}}) == {}
 
 
-def test_checksum_in_capitals_is_refused():
-    assert checksum_reasons("A" * 64)
-    assert checksum_reasons("a" * 64) == []
+@pytest.mark.parametrize("text", ["A" * 64, "a" * 64, "0aF9" * 16])
+def test_checksum_is_taken_in_letters_of_either_case(text):
+    assert checksum_reasons(text) == []
+
+
+@pytest.mark.parametrize("text", ["a" * 63, "a" * 65, "g" * 64, "", 5])
+def test_what_is_no_checksum_is_refused(text):
+    assert checksum_reasons(text)

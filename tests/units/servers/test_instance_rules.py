@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from computeagent.protocol.names import hostname_from_name
+from servers.fields import name_reasons
 from servers.instances.domain.instance_rules import (
     ZoneRequest,
     count_problems,
-    hostname_from_name,
     hostname_reasons,
     image_fit_problems,
     instance_names,
@@ -113,6 +114,15 @@ def test_user_data_with_line_breaks_is_taken():
     assert user_data_reasons(base64.encodebytes(b"#!/bin/sh\n" * 50).decode()) == []
 
 
+def test_line_breaks_of_user_data_do_not_count():
+    most = base64.encodebytes(b"x" * 49_149).decode()
+    assert len(most) > 65_535 >= len("".join(most.split()))
+    assert user_data_reasons(most) == []
+    assert user_data_reasons(base64.encodebytes(b"x" * 49_152).decode()) == [
+        "Has 65536 characters of base64; at most 65535 are allowed."
+    ]
+
+
 @pytest.mark.parametrize("text", ["A", "====", "añ==", "AAA", 5])
 def test_user_data_that_is_not_base64_is_refused(text):
     assert user_data_reasons(text)
@@ -123,6 +133,8 @@ def test_user_data_that_is_not_base64_is_refused(text):
     [
         ("", ZoneRequest()),
         ("nova", ZoneRequest("nova")),
+        ("rack 1", ZoneRequest("rack 1")),
+        ("Halle 2/Süd\u00a0A:h1", ZoneRequest("Halle 2/Süd\u00a0A", "h1")),
         ("nova:h1", ZoneRequest("nova", "h1")),
         ("nova:h1:n1", ZoneRequest("nova", "h1", "n1")),
         ("nova::n1", ZoneRequest("nova", "", "n1")),
@@ -134,7 +146,7 @@ def test_zone_is_read_as_nova_reads_it(text, zone):
     assert zone.is_forced == (":" in text)
 
 
-@pytest.mark.parametrize("text", ["a:", "a::", ":", "a b", "a:b:c:d", "z\x00", "x" * 256, "a/b"])
+@pytest.mark.parametrize("text", ["a:", "a::", ":", " a", "a\t", "a:b c", "a:b:c:d", "z\x00", "x" * 256, "a:b/c"])
 def test_malformed_zone_is_refused(text):
     assert zone_parse(text)[1]
 
@@ -191,7 +203,7 @@ def test_image_too_big_for_the_flavor_is_refused_with_numbers():
     assert problems == {
         "flavor": [
             "Has 512 MiB of memory; the image needs at least 513 MiB.",
-            "Has a root disk of 1 GiB; the image's disk is 1.0 GiB.",
+            "Has a root disk of 1 GiB; the image's disk is 1.0 GiB, 1 bytes more.",
         ]
     }
 
@@ -206,3 +218,9 @@ def test_flavor_without_a_root_disk_takes_any_image():
 
 def test_mac_is_unicast_in_openstacks_range():
     assert all(new_mac().startswith("fa:16:3e:") and len(new_mac()) == 17 for _ in range(20))
+
+
+@pytest.mark.parametrize("name", ["a\u00a0b", "Müller\u2003Söhne", "東京\u3000一"])
+def test_spaces_of_every_kind_are_within_names(name):
+    assert name_reasons(name) == []
+    assert name_reasons(f"{name}\u00a0")

@@ -2,6 +2,7 @@ import base64
 
 import pytest
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from controlplane.kernel.errors import Invalid
 from servers.catalog.domain.group_rules import group_problems
@@ -42,6 +43,60 @@ def test_bad_public_key_is_refused(text, part):
     with pytest.raises(Invalid, match=part) as refused:
         public_key_parse(text)
     assert refused.value.field == "public_key"
+
+
+def packed(*parts: bytes) -> str:
+    return base64.b64encode(b"".join(len(part).to_bytes(4, "big") + part for part in parts)).decode()
+
+
+POINT = (
+    ec.generate_private_key(ec.SECP256R1())
+    .public_key()
+    .public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+)
+SK, SK_EC = b"sk-ssh-ed25519@openssh.com", b"sk-ecdsa-sha2-nistp256@openssh.com"
+WHOLE = {SK: packed(SK, b"k" * 32, b"ssh:"), SK_EC: packed(SK_EC, b"nistp256", POINT, b"ssh:")}
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_security_key_is_taken(kind):
+    assert public_key_parse(f"{kind.decode()} {WHOLE[kind]} me@token").line == f"{kind.decode()} {WHOLE[kind]} me@token"
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_security_key_that_was_cut_off_or_goes_on_is_refused_wherever_it_is(kind):
+    blob = base64.b64decode(WHOLE[kind])
+    cut = [base64.b64encode(blob[:end]).decode() for end in range(4 + len(kind), len(blob))]
+    for encoded in [*cut, base64.b64encode(blob + b"\0").decode(), base64.b64encode(blob * 2).decode()]:
+        with pytest.raises(Invalid, match=r"damaged|not the base64"):
+            public_key_parse(f"{kind.decode()} {encoded}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "encoded"),
+    [
+        (SK, packed(SK, b"k" * 31, b"ssh:")),
+        (SK, packed(SK, b"k" * 32)),
+        (SK, packed(SK, b"k" * 32, b"")),
+        (SK_EC, packed(SK_EC, b"nistp384", POINT, b"ssh:")),
+        (SK_EC, packed(SK_EC, b"nistp256", b"\x04" + b"\x01" * 64, b"ssh:")),
+    ],
+)
+def test_security_key_with_a_wrong_part_is_refused(kind, encoded):
+    with pytest.raises(Invalid, match="damaged"):
+        public_key_parse(f"{kind.decode()} {encoded}")
+
+
+@pytest.mark.parametrize("between", ["\t", "  ", " \t "])
+def test_tabs_and_more_spaces_between_the_words_are_legal(between):
+    kind, encoded, comment = ED25519.split()
+    found = public_key_parse(between.join((kind, encoded, comment)))
+    assert found == public_key_parse(ED25519)
+    assert found.line == ED25519
+
+
+def test_comment_keeps_its_spaces():
+    assert public_key_parse(ED25519 + "  and  more").line == ED25519 + "  and  more"
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "ключ", "x" * 256, "a\nb"])

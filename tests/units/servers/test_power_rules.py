@@ -15,7 +15,7 @@ IGNORED = ["building", "rescued", "resized", "suspended", "error", "soft-delete"
         ("active", "running", "nothing"),
         ("active", "shutdown", "follow"),
         ("active", "crashed", "follow"),
-        ("active", "suspended", "stop"),
+        ("active", "suspended", "nothing"),
         ("active", "paused", "nothing"),
         ("active", "nostate", "start"),
         ("stopped", "running", "stop"),

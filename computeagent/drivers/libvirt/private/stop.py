@@ -4,14 +4,15 @@ import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text
 from computeagent.drivers.libvirt.connection import Connection
-from computeagent.drivers.libvirt.domains import domain_stop
 from computeagent.drivers.libvirt.private.daemon import PrivateDaemon
 from computeagent.drivers.libvirt.private.layout import Layout, layout_of
 from computeagent.drivers.libvirt.private.probe import process_end
+from computeagent.drivers.libvirt.shutting_down import domain_stop, power_button_press
 from controlplane.kernel.file_locks import lock_holder
 
 END_S = 15.0
@@ -65,9 +66,9 @@ def _guests_stop(daemon: PrivateDaemon, grace_s: float) -> int:
     return len(domains)
 
 
-def _ask(domain: object) -> None:
+def _ask(domain: Any) -> None:
     try:
-        domain.shutdown()  # type: ignore[attr-defined] # libvirt has no types
+        power_button_press(domain)
     except LibvirtError:
         return  # it is off already, or cannot be asked
 

@@ -2,6 +2,7 @@
 
 from django.utils.translation import gettext
 
+from computeagent.protocol.shut_down import PLUG_PULLED
 from controlplane.kernel.texts import gettext_noop
 from servers.instances.actions.lifecycle import CREATE
 from servers.instances.actions.table import ACTIONS
@@ -13,6 +14,7 @@ STEPS = {
     "select_destinations": gettext_noop("Choose a host"),
     "reschedule": gettext_noop("Choose another host"),
     "dispatch": gettext_noop("Hand over to the host"),
+    PLUG_PULLED: gettext_noop("Plug pulled: it did not shut down in time"),
 }
 BUILD_STEPS = len(CREATE.steps)
 """Steps of a build on a host: those that its progress counts."""

@@ -18,8 +18,9 @@ INTRODUCTION = """\
 <!-- Written by `manage.py settings_document`; edit the declarations in the conf.py of each app, not this page. -->
 
 Every setting is an environment variable, read once when a process starts. One that is empty counts as not set; one
-that does not parse stops the process with a sentence that names it. All processes of an installation (web server,
-conductor, agents) must be started with the same values.
+that does not parse stops the process with a sentence that names it. All processes of the control plane (web server,
+conductor) must be started with the same values. Agents of other machines share none of them: each reads those that
+speak of an agent or its host, and `LOG_LEVEL` and `LOG_FORMAT`, from its own environment.
 
 `DJANGO_SETTINGS_MODULE` chooses the way of running. `controlplane.settings.dev`, the default of `manage.py`, is for
 one machine: it makes a secret key on first use and keeps it in the state directory. `controlplane.settings.prod`

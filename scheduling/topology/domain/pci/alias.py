@@ -31,6 +31,9 @@ KEYS = frozenset(
 # Seen by Placement only: pools are not compared by these.
 PLACEMENT_KEYS = ("resource_class", "traits")
 
+ALIAS_NAME = r"[^,:\s](?:[^,:\x00-\x1f\x7f]{0,254}[^,:\s])?"
+"""What an alias may be called: one rule for who gives the name and for flavors, which ask by name:count,name:count."""
+_NAME = re.compile(ALIAS_NAME)
 _ID = re.compile(r"^[0-9a-fA-F]{4}$")
 # vDPA devices are for ports only.
 _TYPES = (DeviceType.STANDARD, DeviceType.PF, DeviceType.VF)
@@ -79,8 +82,11 @@ def aliases_of_text(text: str) -> dict[str, Alias]:
 
 def _alias(entry: Mapping[str, Any]) -> Alias:
     name = _text(entry, "name")
-    if not name or len(name) > 256:
-        raise Invalid(_("a PCI alias needs a name of 1 to 256 characters: {entry!r}", entry=dict(entry)), field=FIELD)
+    if not _NAME.fullmatch(name):
+        raise Invalid(
+            _("a PCI alias needs a name of 1 to 256 characters without comma and colon: {entry!r}", entry=dict(entry)),
+            field=FIELD,
+        )
     unknown = sorted(set(entry) - KEYS)
     if unknown:
         raise _bad(name, _("{unknown} is no property of an alias", unknown=unknown[0]))

@@ -58,7 +58,8 @@ def _zone(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterato
     sentence = Phrase(gettext_noop("ask for zone {here} instead of {wanted}"), here=here, wanted=wanted)
     yield ChangeStep(ChangeKind.REQUEST, "zone", sentence, 1.0, replace(trial, request=request))
     target = next((one for one in world.aggregates if one.metadata.get(ZONE_KEY) == wanted), None)
-    if target is not None:
+    # A host with instances stays in its zone.
+    if target is not None and not (row.instances or row.num_instances):
         out = [one for one in world.aggregates if row.host in one.hosts and one.availability_zone]
         edits = FleetEdits(
             aggregates=(

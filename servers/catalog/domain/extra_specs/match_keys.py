@@ -32,7 +32,8 @@ def can_match(requirement: str) -> bool:
     """Whether any value could satisfy it: an operator has its operands, and numbers where it compares numbers."""
     words = requirement.split()
     if not words or words[0] not in _NUMERIC | _OF_TEXT | {_OR}:
-        return bool(requirement)
+        # `>=1` is an operator that lacks its space, and would be compared to the letter.
+        return bool(requirement) and not requirement.lstrip().startswith(tuple(_NUMERIC | _OF_TEXT | {_OR}))
     operands = words[1:]
     if words[0] in _NUMERIC:
         return bool(operands) and _is_number(operands[0])
@@ -51,8 +52,8 @@ def _is_number(text: str) -> bool:
 
 REQUIREMENT = Allowed(
     gettext_noop(
-        "a plain value; or one of = (at least) == != >= <= with a number; s== s!= s>= s> s<= s< <in> with a text; "
-        "<all-in> with several; or <or> before each of several"
+        "a plain value; or an operator, a space, and what it compares with: one of = (at least) == != >= <= with a "
+        "number; s== s!= s>= s> s<= s< <in> with a text; <all-in> with several; or <or> before each of several"
     ),
     can_match,
 )

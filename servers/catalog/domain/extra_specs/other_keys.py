@@ -1,10 +1,12 @@
 """Small namespaces, and the keys that have none."""
 
 from controlplane.kernel.texts import gettext_noop
+from scheduling.topology.domain.pci.alias import ALIAS_NAME
 from servers.catalog.domain.allowed import boolean, form, number, one_of, some_text
 from servers.catalog.domain.extra_specs.rules import KeyRule
 
-ALIASES = r"[^,:\s]+:[1-9][0-9]{0,4}(\s*,\s*[^,:\s]+:[1-9][0-9]{0,4})*"
+_ALIAS = rf"{ALIAS_NAME}:[1-9][0-9]{{0,4}}"
+ALIASES = rf"{_ALIAS}(\s*,\s*{_ALIAS})*"
 
 OTHER_RULES: tuple[KeyRule, ...] = (
     KeyRule(

@@ -1,5 +1,6 @@
 """`img_` and `os_` properties: how the image is used, and what runs in it. Names and values are Nova's."""
 
+from computeagent.protocol.shut_down import OS_SHUTDOWN_TIMEOUT, OS_SHUTDOWN_TIMEOUT_MAX_S
 from controlplane.kernel.texts import gettext_noop
 from servers.catalog.domain.allowed import (
     a_uuid,
@@ -63,6 +64,11 @@ OS_PROPERTIES: tuple[KeyRule, ...] = (
     KeyRule("os_command_line", any_text(), gettext_noop("Arguments of the kernel.")),
     KeyRule("os_distro", any_text(), gettext_noop("The distribution, such as debian.")),
     KeyRule("os_type", choice_any_case(("linux", "windows")), gettext_noop("The family of the system inside.")),
+    KeyRule(
+        OS_SHUTDOWN_TIMEOUT,
+        number(0, OS_SHUTDOWN_TIMEOUT_MAX_S),
+        gettext_noop("Seconds that it gets to shut down before the plug is pulled; 0: none."),
+    ),
     KeyRule(
         "os_require_quiesce",
         boolean(),

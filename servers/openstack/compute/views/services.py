@@ -84,7 +84,7 @@ def service_change(call: ComputeCall, service_id: str) -> HttpResponse:
         service_enable(host=host)
     if forced is not None:
         service_force_down(host=host, forced_down=is_yes(forced))
-    return call.answer({"service": _document(call, _found(call, service_id), zones_by_host(host=host))})
+    return call.answer({"service": _document(call, _found(call, service_id), zones_by_host(hosts=[host]))})
 
 
 def service_remove(call: ComputeCall, service_id: str) -> HttpResponse:

@@ -371,3 +371,9 @@ def test_counters_come_through_the_door(who: world.People, conductor: Conductor)
         host="h1", counters={str(instance.pk): GuestCounters(cpu_ns=1), str(stranger): GuestCounters(cpu_ns=1)}
     )
     assert set(GuestCounterChunk.objects.values_list("instance_uuid", flat=True)) == {instance.pk}
+
+
+def test_no_token_is_made_for_a_host_that_differs_from_another_in_capitals_alone() -> None:
+    world.cloud("HV-1")
+    with pytest.raises(Conflict, match="HV-1 already"):
+        enrolment_create(host="hv-1")

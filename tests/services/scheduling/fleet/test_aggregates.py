@@ -123,3 +123,9 @@ def test_zone_whose_hosts_are_disabled_is_not_available() -> None:
     service_disable(host="cmp-00")
     zones = {zone.name: (zone.is_available, zone.hosts) for zone in zone_list()}
     assert zones == {"az1": (False, ("cmp-00",)), "nova": (True, ("cmp-01",))}
+
+
+@pytest.mark.parametrize("zone", ["", " ", "a:b", " rack", "rack\t1", "z\x00"])
+def test_zone_that_nobody_could_ask_for_is_not_made(zone: str) -> None:
+    with pytest.raises(Invalid, match="A zone's name has"):
+        aggregate_create(name="rack", availability_zone=zone)

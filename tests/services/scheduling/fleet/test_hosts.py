@@ -121,6 +121,15 @@ def test_hypervisor_that_changes_its_name_is_refused_with_both_names() -> None:
     assert node_of("cmp-1").hypervisor_hostname == "old"
 
 
+def test_host_whose_name_differs_in_capitals_alone_is_refused_and_told_the_other() -> None:
+    host_register(host="HV-1", report=report("one"))
+    with pytest.raises(Conflict, match="There is a host HV-1 already: hv-1 differs") as refused:
+        host_register(host="hv-1", report=report("two"))
+    assert refused.value.extra["host"] == "HV-1"
+    assert not Service.objects.filter(host="hv-1").exists()
+    host_register(host="HV-1", report=report("one"))
+
+
 def test_hypervisor_of_another_host_is_refused() -> None:
     host_register(host="cmp-1", report=report("node"))
     with pytest.raises(Conflict, match="belongs to host cmp-1"):

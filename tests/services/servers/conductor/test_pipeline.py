@@ -7,13 +7,14 @@ import pytest
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
-from controlplane.kernel.errors import Conflict, Fenced, QuotaExceeded
+from controlplane.kernel.errors import Conflict, Fenced, InvalidFields, QuotaExceeded
 from controlplane.work.models import Work
 from controlplane.work.reconcile import reconcile_once
 from placement.domain import ConsumerState
 from placement.models import Consumer
 from placement.selectors import allocations_by_consumer, provider_views
 from placement.services import allocations_replace
+from scheduling.fleet.services.aggregates import aggregate_create_whole
 from scheduling.fleet.services.service_states import service_disable
 from servers.agent_api import conductor_connect
 from servers.instances.domain.bodies import InstanceBody
@@ -311,6 +312,35 @@ def test_same_host_and_different_host_hints_are_obeyed() -> None:
     far = world.active(who.member, "far", hints={"different_host": str(first.pk)})
     assert near.host == first.host
     assert far.host != first.host
+
+
+def test_hints_may_name_an_instance_that_waits_to_be_scheduled() -> None:
+    who = world.cloud("h1", "h2", "h3")
+    first = world.create(who.member)[0]
+    assert first.is_pending
+    far = world.create(who.member, "far", hints={"different_host": [str(first.pk)]})[0]
+    near = world.create(who.member, "near", hints={"same_host": [str(first.pk)]})[0]
+    with pytest.raises(InvalidFields, match="no instance"):
+        world.create(who.stranger, "strange", hints={"different_host": [str(first.pk)]})
+    world.pump()
+    world.finish_builds()
+    hosts = {one.name: one.host for one in Instance.objects.all()}
+    assert hosts[near.name] == hosts[first.name]
+    assert hosts[far.name] not in ("", hosts[first.name])
+
+
+def test_aggregate_without_hosts_that_names_the_default_zone_takes_no_host_out_of_it() -> None:
+    who = world.cloud("h1", "h2")
+    aggregate_create_whole(name="east", metadata={"availability_zone": "az-east"}, hosts=["h2"])
+    aggregate_create_whole(name="empty", metadata={"availability_zone": "nova"})
+    assert world.active(who.member, availability_zone="nova").host == "h1"
+
+
+@pytest.mark.parametrize("zone", ["rack 1", "Halle 2/Süd"])
+def test_each_zone_that_can_be_made_can_be_asked_for(zone: str) -> None:
+    who = world.cloud("h1", "h2")
+    aggregate_create_whole(name="rack", metadata={"availability_zone": zone}, hosts=["h2"])
+    assert world.active(who.member, availability_zone=zone).host == "h2"
 
 
 def test_disabled_host_gets_nothing_new() -> None:

@@ -2,6 +2,7 @@ import hashlib
 import io
 import os
 import struct
+import subprocess
 import time
 import uuid
 from contextlib import suppress
@@ -439,3 +440,28 @@ def test_properties_that_somebody_else_changed_meanwhile_are_not_written_over():
     assert (now.name, now.properties) == ("demo", {"hw_disk_bus": "virtio", "os_type": "linux"})
     image_update(caller=None, image_id=made.pk, changes={"properties": {}}, properties_seen=now.properties)
     assert Image.objects.get(pk=made.pk).properties == {}
+
+
+@pytest.mark.parametrize("said_in", ["record", "change", "upload"])
+def test_checksum_in_capitals_is_the_same_checksum(said_in: str) -> None:
+    data = qcow2()
+    said = hashlib.sha256(data).hexdigest().upper()
+    made = image(expected_sha256=said if said_in == "record" else "")
+    if said_in == "change":
+        image_update(caller=None, image_id=made.pk, changes={"expected_sha256": said})
+    done = upload(made, data, expected_sha256=said if said_in == "upload" else "")
+    assert (done.status, done.checksum_sha256) == ("active", said.lower())
+
+
+@pytest.mark.parametrize("part", [0.4, 0.6, 0.95])
+def test_image_that_was_cut_off_is_killed_with_the_reason(tmp_path: Path, part: float) -> None:
+    raw, whole = tmp_path / "disk", tmp_path / "disk.qcow2"
+    raw.write_bytes(os.urandom(2**21))
+    subprocess.run(["qemu-img", "convert", "-f", "raw", "-O", "qcow2", raw, whole], check=True)
+    data = whole.read_bytes()
+    made = image()
+    with pytest.raises(Invalid, match="Was it cut off"):
+        upload(made, data[: int(len(data) * part)])
+    made.refresh_from_db()
+    assert (made.status, "damaged" in made.status_reason) == ("killed", True)
+    assert upload(image(), data).status == "active"

@@ -137,7 +137,9 @@ class MemoryDriver:
         self.running[guest.uuid] = PowerState.RUNNING
         return self._facts(guest.uuid)
 
-    def stop(self, guest_uuid: str, *, grace_s: float, check: Check = always) -> GuestFacts:
+    def stop(
+        self, guest_uuid: str, *, grace_s: float, check: Check = always, plug_pulled: Callable[[], None] = always
+    ) -> GuestFacts:
         """See Driver."""
         self._begin("stop")
         self.grace_s.append(grace_s)
@@ -145,6 +147,8 @@ class MemoryDriver:
         while guest_uuid in self.deaf and time.monotonic() < deadline:
             check()
             time.sleep(0.01)
+        if guest_uuid in self.deaf:
+            plug_pulled()
         self.running[guest_uuid] = PowerState.SHUTDOWN
         return self._facts(guest_uuid)
 

@@ -126,7 +126,7 @@ def test_soft_reboot_gives_the_guest_its_time(world: World) -> None:
     guest = guest_spec()
     world.conductor.place(guest)
     world.driver.running[guest.uuid] = PowerState.RUNNING
-    world.start(soft_reboot_grace_s=7.0)
+    world.start(soft_reboot_timeout_s=7.0)
     work = world.conductor.order(WorkKind.REBOOT_SOFT, guest)
     eventually(lambda: work.state == "done")
     assert world.driver.grace_s == [7.0]
@@ -137,7 +137,7 @@ def test_hard_reboot_does_not_wait_for_the_soft_one_that_it_takes_the_place_of(w
     world.conductor.place(guest)
     world.driver.running[guest.uuid] = PowerState.RUNNING
     world.driver.deaf.add(guest.uuid)
-    world.start(soft_reboot_grace_s=3600.0)
+    world.start(soft_reboot_timeout_s=3600.0)
     soft = world.conductor.order(WorkKind.REBOOT_SOFT, guest)
     eventually(lambda: world.driver.grace_s == [3600.0])
     soft.state = "cancelled"

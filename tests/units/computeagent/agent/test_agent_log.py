@@ -9,7 +9,7 @@ import pytest
 
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.work import WorkKind
-from controlplane.infra.log_lines import ContextFilter
+from controlplane.kernel.log_lines import ContextFilter
 from tests.fixtures.patience import eventually
 from tests.units.computeagent.agent.conductor_double import ConductorDouble
 from tests.units.computeagent.agent.conftest import World, guest_spec

@@ -71,11 +71,12 @@ def test_guest_without_key_has_no_key_in_meta_data(guest_spec: GuestSpec) -> Non
         ("web-1", "web-1"),
         ("My Big_Server.example", "my-big-server-example"),
         ("-.x.-", "x"),
-        ("日本", "Server-u"),
+        ("日本", "server-u"),
+        ("Zürich-01", "zurich-01"),
         ("a" * 80, "a" * 63),
     ],
 )
-def test_name_becomes_valid_host_name_where_the_control_plane_says_none(
+def test_guest_of_a_record_without_host_name_has_the_one_that_a_record_would_have_now(
     guest_spec: GuestSpec, name: str, hostname: str
 ) -> None:
     assert hostname_of(replace(guest_spec, name=name, uuid="u")) == hostname

@@ -347,3 +347,10 @@ def test_option_that_cannot_be_given_is_the_users_fault(specs: dict[str, str], r
     with pytest.raises(DriverError, match=reported) as caught:
         optioned(specs)
     assert caught.value.failure_class is FailureClass.USER
+
+
+@pytest.mark.parametrize("kind", ["qemu", "kvm", "test"])
+def test_no_guest_is_offered_a_sleep_from_which_nobody_wakes_it(kind: str) -> None:
+    power = parsed(replace(DEFINITION, virt_type=kind)).find("pm")
+    assert power is not None
+    assert {each.tag: each.get("enabled") for each in power} == {"suspend-to-mem": "no", "suspend-to-disk": "no"}

@@ -43,6 +43,12 @@ def test_tenant_value_is_no_list() -> None:
     assert require_tenant_aggregate(request(), limited(LISTED)) == NOTHING
 
 
+def test_tenant_is_named_with_dashes_or_without() -> None:
+    named = aggregate("named", "a", filter_tenant_id="0b5f0d2e8c0e4a639a1c1d8f3ecb3a55")
+    asked = request(project_id="0b5f0d2e-8c0e-4a63-9a1c-1d8f3ecb3a55")
+    assert require_tenant_aggregate(asked, limited(named)).member_of == (frozenset({"agg-named"}),)
+
+
 def test_tenant_without_aggregates_may_go_anywhere() -> None:
     assert require_tenant_aggregate(request(), limited(THEIRS)) == NOTHING
 
@@ -61,9 +67,20 @@ def test_zone_is_the_union_of_its_aggregates() -> None:
     assert found.member_of == (frozenset({"agg-east", "agg-far-east"}),)
 
 
-@pytest.mark.parametrize("zone", ["nova", None])
+@pytest.mark.parametrize("zone", ["elsewhere", None])
 def test_zone_without_aggregates_adds_nothing(zone: str | None) -> None:
     assert map_az_to_placement_aggregate(request(availability_zone=zone), around(EAST)) == NOTHING
+
+
+NAMED_DEFAULT = aggregate("named", "", availability_zone="nova")
+
+
+@pytest.mark.parametrize("aggregates", [(EAST, WEST), (EAST, WEST, NAMED_DEFAULT)])
+def test_default_zone_is_where_no_other_is_whether_an_aggregate_makes_it_or_not(
+    aggregates: tuple[AggregateRow, ...],
+) -> None:
+    found = map_az_to_placement_aggregate(request(availability_zone="nova"), around(*aggregates))
+    assert found == Addition(forbidden_aggregates=frozenset({"agg-east", "agg-west"}))
 
 
 GPU = aggregate("gpu", "a", trait__HW_GPU="required")

@@ -83,6 +83,8 @@ def test_wrong_zone_is_another_zone_or_a_move_of_the_host() -> None:
     fits = findings(where, trial(request(availability_zone="az2")))
     assert sentences(fits, ChangeKind.REQUEST) == ["ask for zone az1 instead of az2"]
     assert sentences(fits, ChangeKind.FLEET) == ["move a to zone az2 (aggregate two)"]
+    busy = world(host("a", num_instances=1), aggregates=zones)
+    assert sentences(findings(busy, trial(request(availability_zone="az2"))), ChangeKind.FLEET) == []
 
 
 @pytest.mark.parametrize(

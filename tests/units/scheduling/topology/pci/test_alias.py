@@ -7,6 +7,7 @@ import pytest
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.pci.alias import parse_aliases
 from scheduling.topology.domain.pci.pool import NumaPolicy
+from servers.catalog.domain.extra_specs import extra_spec_complaint
 
 GPU = {"name": "gpu", "vendor_id": "10DE", "product_id": "1eb8"}
 
@@ -70,3 +71,14 @@ def test_resource_class_is_enough_with_devices_in_placement() -> None:
 
 def test_alternatives_are_refused_with_devices_in_placement() -> None:
     fails("2 entries", GPU, GPU, pci_in_placement=True)
+
+
+@pytest.mark.parametrize("name", ["gpu:1", "a,b", "x" * 257, "  ", "a\nb"])
+def test_alias_that_no_flavor_could_ask_for_is_refused(name: str) -> None:
+    fails("name of 1 to 256", {**GPU, "name": name})
+
+
+@pytest.mark.parametrize("name", ["gpu card", "x" * 256, "GPU (A100)"])
+def test_alias_is_asked_for_by_its_name(name: str) -> None:
+    assert parse_aliases([{**GPU, "name": name}]).keys() == {name}
+    assert extra_spec_complaint("pci_passthrough:alias", f"{name}:1") == ""

@@ -51,12 +51,12 @@ def test_bad_value_of_a_small_namespace_is_refused(key, value, allowed):
     assert allowed in reported
 
 
-@pytest.mark.parametrize("value", ["gpu:1", "gpu:1,nic:2", "gpu:1 , nic:2", "a1:65"])
+@pytest.mark.parametrize("value", ["gpu:1", "gpu card:1", "gpu card:1, 100 G nic:2", "gpu:1 , nic:2", "a1:65"])
 def test_pci_aliases_are_taken(value):
     assert extra_spec_complaint("pci_passthrough:alias", value) == ""
 
 
-@pytest.mark.parametrize("value", ["gpu", "gpu:", ":1", "gpu:0", "gpu:-1", "gpu:x", "gpu:1,", "gpu:1;nic:2"])
+@pytest.mark.parametrize("value", ["gpu", "gpu:", ":1", "gpu:0", "gpu:-1", "gpu:x", "gpu:1,", "gpu:1;nic:2", "gpu :1"])
 def test_what_is_no_list_of_aliases_is_refused(value):
     assert "name:count" in extra_spec_complaint("pci_passthrough:alias", value)
 
@@ -170,3 +170,14 @@ def test_each_rule_says_what_is_allowed_and_what_it_means(rule):
     assert rule.allowed.words
     assert rule.meaning.endswith(".")
     assert rule_of(rule.key.replace("{group}", "").replace("{fields}", "").replace("{node}", "0")) is rule
+
+
+@pytest.mark.parametrize("value", [">=1", "==2", "!=2", "=3", "<=4 ", "s==x", "s>=x", "<in>x", "<or>x", "<all-in>x y"])
+@pytest.mark.parametrize("key", ["capabilities:vcpus", "aggregate_instance_extra_specs:ssd"])
+def test_operator_without_its_space_would_never_match_and_is_refused(key, value):
+    assert "an operator, a space" in extra_spec_complaint(key, value)
+
+
+@pytest.mark.parametrize("value", [">= 1", "s== x", "<in> x", "ssd", "s", "true", "1", "a>=1"])
+def test_operator_with_its_space_and_plain_values_are_taken(value):
+    assert extra_spec_complaint("capabilities:vcpus", value) == ""

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from controlplane.infra.log_lines import ContextFilter, JsonLines, PlainLines
 from controlplane.infra.request_id import request_id_scope
 from controlplane.kernel.log_context import log_scope
+from controlplane.kernel.log_lines import ContextFilter, JsonLines, PlainLines
 
 FORMAT = "%(levelname)s %(name)s [%(request_id)s] %(message)s"
 HOSTILE = "vm\nERROR root [req-1] all is lost\r\x1b[2J\u2028x"

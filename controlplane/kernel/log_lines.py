@@ -10,8 +10,8 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.log_context import current_log_context
+from controlplane.kernel.request_scope import current_request_id
 
 # C0 and C1 controls, and what some viewers take for the end of a line. Tabs stay.
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
