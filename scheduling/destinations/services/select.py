@@ -21,6 +21,7 @@ from placement.services import allocations_free
 from scheduling.conf import scheduling_options
 from scheduling.decisions.ledger.fleet_columns import fleet_seen
 from scheduling.decisions.services.record import DecisionDraft, decision_record, decision_record_error, now_us
+from scheduling.destinations.selectors.claimed_hosts import hosts_of_nodes
 from scheduling.destinations.selectors.inputs import SchedulingInputs
 from scheduling.destinations.selectors.plan_check import plan_holds
 from scheduling.destinations.services.selections import Destinations, Selection, allocations_of, destinations_of
@@ -33,8 +34,8 @@ from scheduling.domain.hosts.topology_needs import (
     topology_needs,
 )
 from scheduling.domain.policy import DEFAULT_POLICY
-from scheduling.domain.request.group_counts import group_count_key
-from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
+from scheduling.domain.request.group_counts import group_count_limits, limits_on
+from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import InstanceSelection, Outcome, Trace
 from scheduling.errors import ClaimsExhausted, NoValidHost
@@ -97,7 +98,7 @@ def destinations_select(
             return destinations_of(
                 trace,
                 decision_id=decision.id,
-                count_limits=_count_limits(request.group),
+                count_limits=_count_limits(draft),
                 topology=needs_to_dict(_topology(draft)),
             )
     raise _exhausted(draft, trace)
@@ -135,11 +136,9 @@ def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UU
     claims_make([claim], [TopologyRequest(instance_uuid, selection.compute_node_uuid, needs)] if needs else [])
 
 
-def _count_limits(group: GroupSnapshot | None) -> dict[str, int]:
-    """What the claim itself guards of the group's rule: the filter sees only members that have a host by now."""
-    if group is None or group.policy != "anti-affinity":
-        return {}
-    return {group_count_key(group.uuid): group.max_server_per_host}
+def _count_limits(draft: DecisionDraft) -> dict[str, int]:
+    """What the claim itself keeps of the group's rule, also on a host that was forced, but for legacy groups."""
+    return group_count_limits(draft.request.group, () if draft.request.is_forced else draft.policy.filters)
 
 
 def _limits_on(node: UUID, count_limits: Mapping[str, int], allocations: Amounts) -> tuple[CountLimit, ...]:
@@ -149,7 +148,7 @@ def _limits_on(node: UUID, count_limits: Mapping[str, int], allocations: Amounts
     """
     if node not in allocations:
         return ()
-    return tuple(CountLimit(node, key, maximum) for key, maximum in count_limits.items())
+    return limits_on(node, count_limits)
 
 
 def _may_go_on(draft: DecisionDraft) -> bool:
@@ -219,9 +218,7 @@ def _lost(draft: DecisionDraft, node: str) -> Refusal:
 
 def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[_At]) -> bool:
     request = draft.request
-    claims = [
-        _as_seen(draft, claim, each) for claim, each in zip(_claims(request, trace), trace.selections, strict=True)
-    ]
+    claims = [_as_seen(draft, claim, each) for claim, each in zip(_claims(draft, trace), trace.selections, strict=True)]
     try:
         with draft.timed("claim"):
             claims_make(claims, _topology_requests(draft, trace))
@@ -230,6 +227,7 @@ def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[_At]) -> bool:
         draft.lost_claims += lost
         draft.rounds_lost += 1
         losses.update(_losses(lost))
+        _join_group(draft, lost)
         log.info("request_id=%s lost a claim: %s", request.request_id, error.message)
         return False
     except Conflict as error:
@@ -239,6 +237,14 @@ def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[_At]) -> bool:
         log.info("request_id=%s chooses anew: %s", request.request_id, error.message)
         return False
     return True
+
+
+def _join_group(draft: DecisionDraft, lost: Sequence[Mapping[str, Any]]) -> None:
+    """Look next where the first member of the group has its claim: it may have no row yet."""
+    homes = hosts_of_nodes({UUID(one["home"]) for one in lost if "home" in one})
+    if homes and draft.request.group is not None:
+        group = replace(draft.request.group, hosts=tuple(sorted(homes)))
+        draft.request = replace(draft.request, group=group)
 
 
 def _as_seen(draft: DecisionDraft, claim: Claim, each: InstanceSelection) -> Claim:
@@ -274,9 +280,9 @@ def _topology_requests(draft: DecisionDraft, trace: Trace) -> list[TopologyReque
     ]
 
 
-def _claims(request: ScheduleRequest, trace: Trace) -> list[Claim]:
+def _claims(draft: DecisionDraft, trace: Trace) -> list[Claim]:
     """What the chosen hosts shall give, in the order of the selections. A group's members count together."""
-    count_limits = _count_limits(request.group)
+    request, count_limits = draft.request, _count_limits(draft)
     return [
         _claim(request, each, allocations_of(each.selected, trace.resources), count_limits) for each in trace.selections
     ]
@@ -322,7 +328,7 @@ def _losses(lost: Sequence[Mapping[str, Any]]) -> Counter[_At]:
     """
     losses: Counter[_At] = Counter()
     for one in lost:
-        is_full = one["rule"] == AmountRule.COUNT_LIMIT and one["free"] == 0
+        is_full = one["rule"] in (AmountRule.COUNT_LIMIT, AmountRule.TOGETHER) and one["free"] == 0
         node = one["compute_node_uuid"]
         where = (node, str(one.get("provider_uuid", node)))
         losses[where] = max(losses[where], LOSSES_BEFORE_SKIP if is_full else 1)
