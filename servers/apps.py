@@ -17,10 +17,12 @@ class ServersConfig(AppConfig):
             project_contents_register,
         )
         from scheduling.fleet.cache.host_details import instance_source_register  # noqa: PLC0415
+        from scheduling.fleet.selectors.neighbours import neighbour_source_register  # noqa: PLC0415
         from scheduling.fleet.selectors.present_facts import facts_source_register  # noqa: PLC0415
         from scheduling.fleet.services.providers import aggregate_source_register  # noqa: PLC0415
         from servers.checks import register_all  # noqa: PLC0415
         from servers.instances.selectors.host_instances import LivingInstances  # noqa: PLC0415
+        from servers.instances.selectors.neighbours import instance_neighbours  # noqa: PLC0415
         from servers.instances.selectors.preview_facts import instance_preview_facts  # noqa: PLC0415
         from servers.instances.selectors.scheduling_facts import loads_watch  # noqa: PLC0415
         from servers.instances.services.project_contents import (  # noqa: PLC0415
@@ -36,5 +38,6 @@ class ServersConfig(AppConfig):
         kinds_register()
         loads_watch()
         facts_source_register(instance_preview_facts)
+        neighbour_source_register(instance_neighbours)
         instance_source_register(LivingInstances)
         aggregate_source_register("volume pools", shared_pools_reached)

@@ -29,6 +29,11 @@ def group_count_key(group_uuid: UUID | str, policy: str) -> str | None:
     return next(iter(group_count_limits(GroupSnapshot(str(group_uuid), policy))), None)
 
 
+def is_together(key: str) -> bool:
+    """Whether all who carry the key must be on one host."""
+    return key.startswith(_TOGETHER)
+
+
 def limits_on(node: UUID, most: Mapping[str, int]) -> tuple[CountLimit, ...]:
     """The limits as a claim on this compute node states them."""
-    return tuple(CountLimit(node, key, limit, together=key.startswith(_TOGETHER)) for key, limit in most.items())
+    return tuple(CountLimit(node, key, limit, together=is_together(key)) for key, limit in most.items())
