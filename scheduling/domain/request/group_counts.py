@@ -34,6 +34,6 @@ def is_together(key: str) -> bool:
     return key.startswith(_TOGETHER)
 
 
-def limits_on(node: UUID, most: Mapping[str, int]) -> tuple[CountLimit, ...]:
+def limits_on(node: UUID, maximums: Mapping[str, int]) -> tuple[CountLimit, ...]:
     """The limits as a claim on this compute node states them."""
-    return tuple(CountLimit(node, key, limit, together=is_together(key)) for key, limit in most.items())
+    return tuple(CountLimit(node, key, limit, together=is_together(key)) for key, limit in maximums.items())
