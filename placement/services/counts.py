@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import Count, Exists, Min, OuterRef, Subquery
 
-from controlplane.infra.db import in_run, rows_run
+from controlplane.infra.db import in_run, in_transaction, rows_run
 from placement.domain import ConsumerState, CountLimit, CountShortage, capacity_error
 from placement.models import CountedConsumer, CountedKey
 from placement.services.consumers import LockedConsumer
@@ -31,9 +31,17 @@ def keys_lock(states: Sequence[ConsumerState]) -> None:
 
 
 def keys_prune() -> int:
-    """Delete the keys that nobody counts under; how many. At any time: the next claim makes them anew."""
-    counted = CountedConsumer.objects.filter(key=OuterRef("key"))
-    return CountedKey.objects.filter(~Exists(counted)).delete()[0]
+    """Delete the keys that nobody counts under; how many. At any time: the next claim makes them anew.
+
+    One that is locked is in use, and is passed over: who deletes waits for no writer, which may hold several.
+    """
+
+    def work() -> int:
+        counted = CountedConsumer.objects.filter(key=OuterRef("key"))
+        idle = CountedKey.objects.filter(~Exists(counted)).select_for_update(skip_locked=True)
+        return CountedKey.objects.filter(pk__in=list(idle.values_list("pk", flat=True))).delete()[0]
+
+    return in_transaction(work)
 
 
 def counts_claim(
