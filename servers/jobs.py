@@ -13,6 +13,7 @@ from controlplane.work.jobs import (
     periodic_task_register,
 )
 from controlplane.work.prune import work_prune
+from placement.services.counts import keys_prune
 from scheduling.fleet.services.build_failures import build_failures_round
 from servers.agent_api.credentials import enrolments_prune
 from servers.agent_api.stranded_builds import stranded_builds_leave
@@ -91,6 +92,7 @@ def _periodic_tasks_register() -> None:
     _records_register()
     periodic_task_register("image files", every_s=600.0, run=image_files_sweep)
     periodic_task_register("image cache requests", every_s=3600.0, run=image_cache_round)
+    periodic_task_register("keys of server groups", every_s=3600.0, run=keys_prune)
     periodic_task_register("expired tokens", every_s=3600.0, run=tokens_purge_expired)
     periodic_task_register("deleted instances", every_s=3600.0, run=deleted_instances_prune)
     periodic_task_register("old counters", every_s=300.0, run=guest_counters_prune)

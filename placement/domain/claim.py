@@ -34,12 +34,14 @@ Generation = int | Unchecked | None
 class CountLimit:
     """At most `limit` consumers that carry `key` ("group:<uuid>") hold something of this provider, this one included.
 
-    The consumer carries the key on that provider for as long as it holds something there.
+    The consumer carries the key on that provider for as long as it holds something there. `together`: besides, all
+    that carry the key are on one provider, that of the first of them.
     """
 
     provider_uuid: UUID
     key: str
     limit: int
+    together: bool = False
 
 
 @dataclass(frozen=True, slots=True)

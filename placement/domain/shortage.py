@@ -15,7 +15,8 @@ from placement.domain.inventory import InventoryUsage
 class AmountRule(StrEnum):
     """The rules an amount must keep. `no_inventory`: the provider, or its inventory of the class, is not there.
 
-    `count_limit` is about consumers, not amounts: only so many that carry a key may be on the provider.
+    `count_limit` and `together` are about consumers, not amounts: only so many that carry a key may be on the provider,
+    or all of them are on another one.
     """
 
     NO_INVENTORY = "no_inventory"
@@ -24,6 +25,7 @@ class AmountRule(StrEnum):
     MAX_UNIT = "max_unit"
     STEP_SIZE = "step_size"
     COUNT_LIMIT = "count_limit"
+    TOGETHER = "together"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,17 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class CountShortage:
-    """A provider has too many consumers with `key` for the claim's limit: `present` before it, `wanted` more."""
+    """A provider has too many consumers with `key` for the claim's limit: `present` before it, `wanted` more.
+
+    `home`: those that must be together with them are on that provider, so that none may come here.
+    """
 
     provider_uuid: UUID
     key: str
     wanted: int
     present: int
     limit: int
+    home: UUID | None = None
 
     @property
     def free(self) -> int:
@@ -74,6 +80,14 @@ class CountShortage:
 
     def sentence(self) -> str:
         """For people: 'provider ...: 1 more of group:..., has 2 of at most 2'."""
+        if self.home is not None:
+            return _(
+                "provider {provider_uuid}: {wanted} more of {key}, which is on provider {home}",
+                provider_uuid=self.provider_uuid,
+                wanted=self.wanted,
+                key=self.key,
+                home=self.home,
+            )
         return _(
             "provider {provider_uuid}: {wanted} more of {key}, has {present} of {limit}",
             provider_uuid=self.provider_uuid,
@@ -111,7 +125,8 @@ def capacity_error(shortages: Sequence[Shortage | CountShortage]) -> NoCapacity:
     """NoCapacity for the first shortage; `extra["shortages"]` lists all of them, so that a caller drops every loser.
 
     Extra: provider_uuid (UUID), resource_class, wanted, free, rule, shortages (plain dicts, uuids as text). A count
-    limit has its key in place of the resource class, and in its dict also `key` and `present`.
+    limit has its key in place of the resource class, and in its dict also `key`, `present`, `sentence` and, where the
+    others with the key are on another provider, `home`.
     """
     first = shortages[0]
     plain = [_plain(shortage) for shortage in shortages]
@@ -133,10 +148,13 @@ def _plain(shortage: Shortage | CountShortage) -> dict[str, str | int]:
     }
     if isinstance(shortage, Shortage):
         return {**common, "resource_class": shortage.resource_class, "rule": shortage.rule.value}
+    rule = AmountRule.COUNT_LIMIT if shortage.home is None else AmountRule.TOGETHER
     return {
         **common,
         "resource_class": shortage.key,
-        "rule": AmountRule.COUNT_LIMIT.value,
+        "rule": rule.value,
         "key": shortage.key,
         "present": shortage.present,
+        "sentence": shortage.sentence(),
+        **({} if shortage.home is None else {"home": str(shortage.home)}),
     }

@@ -1,7 +1,7 @@
 """Placement's tables, all in the API scope. Private to this app: others use services and selectors."""
 
 from placement.models.aggregate import PlacementAggregate, ProviderAggregate
-from placement.models.allocation import Allocation, CountedConsumer
+from placement.models.allocation import Allocation, CountedConsumer, CountedKey
 from placement.models.consumer import Consumer
 from placement.models.inventory import Inventory
 from placement.models.provider import ProviderRemoval, ResourceProvider
@@ -14,6 +14,7 @@ __all__ = [
     "ChangeStamp",
     "Consumer",
     "CountedConsumer",
+    "CountedKey",
     "Inventory",
     "PlacementAggregate",
     "ProviderAggregate",

@@ -47,6 +47,7 @@ class CountedConsumer(models.Model):
     key = models.CharField(max_length=255)
 
     class Meta:
+        indexes = [models.Index(fields=["key"], name="counted_key")]
         constraints = [
             models.UniqueConstraint(
                 fields=["provider", "key", "consumer"],
@@ -57,3 +58,15 @@ class CountedConsumer(models.Model):
 
     def __str__(self) -> str:
         return f"consumer {self.consumer_id} counts under {self.key} on provider {self.provider_id}"
+
+
+class CountedKey(models.Model):
+    """The row is the lock of a key whose consumers must all be on one provider: no provider's lock could be that.
+
+    It says nothing else: one that is missing is made by the next claim, and one that nobody needs may go at any time.
+    """
+
+    key = models.CharField(max_length=255, unique=True)
+
+    def __str__(self) -> str:
+        return self.key

@@ -119,6 +119,15 @@ def consumer_list_of_provider(provider_uuid: UUID) -> list[ConsumerView]:
     return [ConsumerView(*row) for row in rows.values_list(*_CONSUMER)]
 
 
+def consumers_by_provider(provider_uuids: Collection[UUID], *, consumer_type: str) -> dict[UUID, set[UUID]]:
+    """Whoever of this type holds something of each provider itself. One query."""
+    held = Allocation.objects.filter(provider__uuid__in=list(provider_uuids), consumer__consumer_type=consumer_type)
+    found: dict[UUID, set[UUID]] = defaultdict(set)
+    for provider, consumer in held.order_by().values_list("provider__uuid", "consumer__uuid").distinct():
+        found[provider].add(consumer)
+    return found
+
+
 def consumers_of_trees(root_uuids: Collection[UUID]) -> set[UUID]:
     """Whoever holds something of these root providers or of what is below them. One query."""
     held = Allocation.objects.filter(provider__root__uuid__in=list(root_uuids))

@@ -1,6 +1,7 @@
 """The allocation writer: it alone rewrites what consumers hold (but for the short way of `single_claim`).
 
-Every writer of allocations locks consumers in the order of their uuids, then providers in the order of their ids.
+Every writer of allocations locks consumers in the order of their uuids, then keys whose consumers must be together in
+the order of their text, then providers in the order of their ids.
 The lock of a provider covers all its inventories and allocations: who has it waits for nobody, so the statements after
 it need no order. The number of statements does not depend on the size of the batch.
 """

@@ -9,6 +9,7 @@ from controlplane.kernel.texts import phrase as _
 from placement.domain import ConsumerState, check_states
 from placement.services.allocation_writer import Locked, allocations_rewrite, class_ids, held_by, names_asked
 from placement.services.consumers import consumers_upsert, generations_check
+from placement.services.counts import keys_lock
 from placement.services.locks import providers_touch, seen_check
 from placement.services.single_claim import claimed_shortly
 
@@ -39,6 +40,7 @@ def states_write(states: Sequence[ConsumerState], *, must_exist: bool) -> None:
     """The plain way, for any states, in the caller's transaction."""
     consumers = consumers_upsert(states)
     generations_check(states, consumers)
+    keys_lock(states)
     held = held_by([consumer.id for consumer in consumers.values() if consumer.before is not None])
     provider_uuids, names = names_asked(states)
     providers = providers_touch({one.provider_id for one in held}, uuids=provider_uuids)

@@ -2,13 +2,16 @@
 
 from typing import ClassVar
 
+import numpy as np
+
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.neighbours import MAX_IO_OPS
 from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.aggregate_numbers import overridden, refuse_at_limit
 from scheduling.filters.base import Filter
 
-LIMIT_KEY = "max_io_ops_per_host"
+LIMIT_KEY = MAX_IO_OPS
 
 
 class IoOpsFilter(Filter):
@@ -19,6 +22,7 @@ class IoOpsFilter(Filter):
     def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts at or above the limit."""
         maximum, under_way = spec.options.max_io_ops_per_host, hosts.of(hosts.table.num_io_ops)
+        hosts.lower_limit(LIMIT_KEY, np.full(len(hosts), maximum))
         return hosts.refuse(under_way >= maximum, RefusalReason.IO_OPS, wanted=maximum, available=under_way)
 
 
@@ -30,4 +34,5 @@ class AggregateIoOpsFilter(Filter):
     def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts at or above their own limit."""
         maximum = overridden(hosts, spec, LIMIT_KEY, spec.options.max_io_ops_per_host, int)
+        hosts.lower_limit(LIMIT_KEY, maximum)
         return refuse_at_limit(hosts, hosts.of(hosts.table.num_io_ops), maximum, RefusalReason.IO_OPS)

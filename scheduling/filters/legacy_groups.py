@@ -5,11 +5,12 @@ import numpy as np
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.columns import BoolArray
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.group_counts import LEGACY
 from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.request.schedule_request import GroupSnapshot
 from scheduling.filters.base import Filter
 
-POLICY = "legacy"
+POLICY = LEGACY
 
 
 class GroupAffinityFilter(Filter):

@@ -7,9 +7,12 @@ the same hosts, and are stored once for all of them.
 from dataclasses import replace
 from typing import Any
 
+from scheduling.domain.neighbours import MAX_INSTANCES, MAX_IO_OPS
 from scheduling.domain.trace.codec import trace_to_dict
 from scheduling.domain.trace.names import names_to_runs
-from scheduling.domain.trace.trace import Round, Stage, Trace
+from scheduling.domain.trace.trace import InstanceSelection, Round, Stage, Trace, TraceSelection
+
+_LATER_LIMITS = frozenset({MAX_INSTANCES, MAX_IO_OPS})
 
 
 def trace_content(trace: Trace) -> dict[str, Any]:
@@ -20,6 +23,21 @@ def trace_content(trace: Trace) -> dict[str, Any]:
 def names_of(hosts: tuple[str, ...], nodes: tuple[str, ...]) -> dict[str, Any]:
     """Names of hosts and nodes as traces are written: the same for all decisions about the same hosts."""
     return {"hosts": names_to_runs(hosts), "nodes": None if nodes == hosts else names_to_runs(nodes)}
+
+
+def with_limits_known(trace: Trace, stored: Trace) -> Trace:
+    """The trace without the limits that its filters give since a later release than the one that stored the other."""
+    known = {name for each in stored.selections for one in (each.selected, *each.alternates) for name in one.limits}
+    later = _LATER_LIMITS - known
+
+    def without(one: TraceSelection) -> TraceSelection:
+        return replace(one, limits={name: limit for name, limit in one.limits.items() if name not in later})
+
+    selections = tuple(
+        InstanceSelection(each.instance_uuid, without(each.selected), tuple(map(without, each.alternates)))
+        for each in trace.selections
+    )
+    return replace(trace, selections=selections)
 
 
 def with_rounds(trace: Trace, rounds: list[Round]) -> Trace:

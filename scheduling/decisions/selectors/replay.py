@@ -11,6 +11,7 @@ from scheduling.decisions.ledger.content import OtherVersion
 from scheduling.decisions.ledger.difference import TraceDifference, first_difference
 from scheduling.decisions.ledger.fleet_columns import FleetSeen
 from scheduling.decisions.ledger.record import DecisionRecord, trace_digest
+from scheduling.decisions.ledger.trace_content import with_limits_known
 from scheduling.decisions.ledger.trace_cut import as_cut
 from scheduling.decisions.selectors.store import decision_fleet, decision_record_of
 from scheduling.domain.hosts.candidates import CandidateSet
@@ -122,7 +123,7 @@ def _compared(decision: SchedulingDecision, record: DecisionRecord, trace: Trace
     if stored is None:
         raise ValueError("a decision without a trace has no replay")
     # The sentences say what was decided and decide nothing: another release may word them otherwise.
-    trace = replace(trace, verdict=stored.verdict, verdict_redacted=stored.verdict_redacted)
+    trace = with_limits_known(replace(trace, verdict=stored.verdict, verdict_redacted=stored.verdict_redacted), stored)
     if trace_digest(trace) == decision.trace_digest:
         return Replay(ReplayState.SAME, trace=trace)
     if record.top_rows is None:

@@ -16,13 +16,16 @@ from controlplane.kernel.errors import Conflict, KilonovaError, NoCapacity
 from controlplane.kernel.gc_pause import gc_paused
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from controlplane.kernel.texts import phrase as _
-from placement.domain import AmountRule, Claim, CountLimit
+from placement.domain import Claim, CountLimit
 from placement.services import allocations_free
 from scheduling.conf import scheduling_options
 from scheduling.decisions.ledger.fleet_columns import fleet_seen
 from scheduling.decisions.services.record import DecisionDraft, decision_record, decision_record_error, now_us
+from scheduling.destinations.selectors.claimed_hosts import hosts_of_nodes
 from scheduling.destinations.selectors.inputs import SchedulingInputs
 from scheduling.destinations.selectors.plan_check import plan_holds
+from scheduling.destinations.services.losses import LOSSES_BEFORE_SKIP, At, losses_by_node, losses_counted
+from scheduling.destinations.services.neighbours import Place, claims_make_among
 from scheduling.destinations.services.selections import Destinations, Selection, allocations_of, destinations_of
 from scheduling.domain.hosts.candidates import Amounts
 from scheduling.domain.hosts.topology_needs import (
@@ -32,9 +35,10 @@ from scheduling.domain.hosts.topology_needs import (
     needs_within,
     topology_needs,
 )
+from scheduling.domain.neighbours import neighbour_terms
 from scheduling.domain.policy import DEFAULT_POLICY
-from scheduling.domain.request.group_counts import group_count_key
-from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
+from scheduling.domain.request.group_counts import group_count_limits, limits_on
+from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import InstanceSelection, Outcome, Trace
 from scheduling.errors import ClaimsExhausted, NoValidHost
@@ -44,15 +48,10 @@ from scheduling.policies.selectors.policies import shadow_is_known
 from scheduling.policies.services.shadow import shadow_offer
 from scheduling.schedulers.run import scheduler_run, view_age_allowed_s
 from scheduling.topology.domain.grant import TopologyNeeds
-from scheduling.topology.services.claims import TopologyRequest, claims_free, claims_make
+from scheduling.topology.services.claims import TopologyRequest, claims_free
 
 log = logging.getLogger(__name__)
 
-# A host that lost this many claims of one batch at the same provider is left out, so that the rounds move on to others.
-# One that lost them at several of its children has other candidates: those are tried before the next host is.
-LOSSES_BEFORE_SKIP = 2
-
-_At = tuple[str, str]  # compute node and provider
 # So often another choice is made because the chosen host has changed; then it is taken as it is. Who has to choose anew
 # is slower than who has not, so that one scheduler can outrun another several times in a row.
 CHOICES_ANEW = 40
@@ -84,7 +83,7 @@ def destinations_select(
             free = claims_free if may_have_topology(request) else allocations_free
             free(uuids)
             inputs = inputs.polled_again()  # cells and devices that were freed are in no earlier poll
-    losses: Counter[_At] = Counter()
+    losses: Counter[At] = Counter()
     trace: Trace | None = None
     while _may_go_on(draft):
         trace = _planned(draft, inputs, losses)
@@ -97,8 +96,9 @@ def destinations_select(
             return destinations_of(
                 trace,
                 decision_id=decision.id,
-                count_limits=_count_limits(request.group),
+                count_limits=_count_limits(draft),
                 topology=needs_to_dict(_topology(draft)),
+                neighbours=_neighbours(draft),
             )
     raise _exhausted(draft, trace)
 
@@ -119,8 +119,8 @@ def destination_check(*, request: ScheduleRequest, inputs: SchedulingInputs) -> 
 def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UUID | str, user_id: UUID | str) -> None:
     """Claim an alternate for one instance that holds nothing now. No new scheduling.
 
-    Raises NoCapacity when the room is gone, cells and devices included, the host has as many members of the instance's
-    group as it may have, or it has been disabled or went down since it was ranked.
+    Raises NoCapacity when the room is gone, cells and devices included, the instance would break the rule of its group
+    or one about neighbours there, or the host has been disabled or went down since it was ranked.
     """
     if not host_takes_new_instances(host=selection.host):
         raise NoCapacity(_("Host {host} is down or disabled now.", host=selection.host), host=selection.host)
@@ -132,14 +132,20 @@ def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UU
         limits=_limits_on(selection.compute_node_uuid, selection.count_limits, selection.allocations),
     )
     needs = needs_within(needs_from_dict(selection.topology), selection.limits)
-    claims_make([claim], [TopologyRequest(instance_uuid, selection.compute_node_uuid, needs)] if needs else [])
+    claims_make_among(
+        [claim],
+        [TopologyRequest(instance_uuid, selection.compute_node_uuid, needs)] if needs else [],
+        [Place.of(claim, selection.compute_node_uuid, selection.host, selection.limits, selection.neighbours)],
+    )
 
 
-def _count_limits(group: GroupSnapshot | None) -> dict[str, int]:
-    """What the claim itself guards of the group's rule: the filter sees only members that have a host by now."""
-    if group is None or group.policy != "anti-affinity":
-        return {}
-    return {group_count_key(group.uuid): group.max_server_per_host}
+def _neighbours(draft: DecisionDraft) -> dict[str, Any]:
+    return neighbour_terms(draft.request, draft.policy.filters)
+
+
+def _count_limits(draft: DecisionDraft) -> dict[str, int]:
+    """What the claim itself keeps of the group's rule, also on a host that was forced, but for legacy groups."""
+    return group_count_limits(draft.request.group, () if draft.request.is_forced else draft.policy.filters)
 
 
 def _limits_on(node: UUID, count_limits: Mapping[str, int], allocations: Amounts) -> tuple[CountLimit, ...]:
@@ -149,7 +155,7 @@ def _limits_on(node: UUID, count_limits: Mapping[str, int], allocations: Amounts
     """
     if node not in allocations:
         return ()
-    return tuple(CountLimit(node, key, maximum) for key, maximum in count_limits.items())
+    return limits_on(node, count_limits)
 
 
 def _may_go_on(draft: DecisionDraft) -> bool:
@@ -158,7 +164,7 @@ def _may_go_on(draft: DecisionDraft) -> bool:
     return draft.rounds_lost < rounds and draft.chosen_anew < CHOICES_ANEW + rounds
 
 
-def _planned(draft: DecisionDraft, inputs: SchedulingInputs, losses: Counter[_At]) -> Trace:
+def _planned(draft: DecisionDraft, inputs: SchedulingInputs, losses: Counter[At]) -> Trace:
     """A plan on a view as old as the policy's scheduler allows, or, where it finds none or does not hold, on a new one.
 
     After a lost claim the view is always new.
@@ -170,7 +176,7 @@ def _planned(draft: DecisionDraft, inputs: SchedulingInputs, losses: Counter[_At
     return _scheduled(draft, inputs, losses, is_first=False)
 
 
-def _scheduled(draft: DecisionDraft, inputs: SchedulingInputs, losses: Counter[_At], *, is_first: bool) -> Trace:
+def _scheduled(draft: DecisionDraft, inputs: SchedulingInputs, losses: Counter[At], *, is_first: bool) -> Trace:
     """One look at the fleet and one run of the scheduler. What it refuses to do ends as a decision too."""
     try:
         fleet_read = _fleet_read(draft, inputs, is_first=is_first)
@@ -217,19 +223,18 @@ def _lost(draft: DecisionDraft, node: str) -> Refusal:
     )
 
 
-def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[_At]) -> bool:
+def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[At]) -> bool:
     request = draft.request
-    claims = [
-        _as_seen(draft, claim, each) for claim, each in zip(_claims(request, trace), trace.selections, strict=True)
-    ]
+    claims = [_as_seen(draft, claim, each) for claim, each in zip(_claims(draft, trace), trace.selections, strict=True)]
     try:
         with draft.timed("claim"):
-            claims_make(claims, _topology_requests(draft, trace))
+            claims_make_among(claims, _topology_requests(draft, trace), _places(draft, claims, trace))
     except NoCapacity as error:
-        lost = _by_node(error.extra["shortages"], claims, trace)
+        lost = losses_by_node(error.extra["shortages"], claims, trace)
         draft.lost_claims += lost
         draft.rounds_lost += 1
-        losses.update(_losses(lost))
+        losses.update(losses_counted(lost))
+        _join_group(draft, lost)
         log.info("request_id=%s lost a claim: %s", request.request_id, error.message)
         return False
     except Conflict as error:
@@ -239,6 +244,23 @@ def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[_At]) -> bool:
         log.info("request_id=%s chooses anew: %s", request.request_id, error.message)
         return False
     return True
+
+
+def _places(draft: DecisionDraft, claims: Sequence[Claim], trace: Trace) -> list[Place]:
+    """Where the claims are, with what must be so there of their neighbours."""
+    terms = _neighbours(draft)
+    return [
+        Place.of(claim, UUID(one.compute_node_uuid), one.host, one.limits, terms)
+        for claim, one in zip(claims, (each.selected for each in trace.selections), strict=True)
+    ]
+
+
+def _join_group(draft: DecisionDraft, lost: Sequence[Mapping[str, Any]]) -> None:
+    """Look next where the first member of the group has its claim: it may have no row yet."""
+    homes = hosts_of_nodes({UUID(one["home"]) for one in lost if "home" in one})
+    if homes and draft.request.group is not None:
+        group = replace(draft.request.group, hosts=tuple(sorted(homes)))
+        draft.request = replace(draft.request, group=group)
 
 
 def _as_seen(draft: DecisionDraft, claim: Claim, each: InstanceSelection) -> Claim:
@@ -274,9 +296,9 @@ def _topology_requests(draft: DecisionDraft, trace: Trace) -> list[TopologyReque
     ]
 
 
-def _claims(request: ScheduleRequest, trace: Trace) -> list[Claim]:
+def _claims(draft: DecisionDraft, trace: Trace) -> list[Claim]:
     """What the chosen hosts shall give, in the order of the selections. A group's members count together."""
-    count_limits = _count_limits(request.group)
+    request, count_limits = draft.request, _count_limits(draft)
     return [
         _claim(request, each, allocations_of(each.selected, trace.resources), count_limits) for each in trace.selections
     ]
@@ -292,41 +314,6 @@ def _claim(
         resources=allocations,
         limits=_limits_on(UUID(each.selected.compute_node_uuid), count_limits, allocations) if count_limits else (),
     )
-
-
-def _by_node(shortages: Sequence[Mapping[str, Any]], claims: Sequence[Claim], trace: Trace) -> list[dict[str, Any]]:
-    """Each shortage with the compute node that lost by it: its provider may be a child's, or shared by several."""
-    chosen = [each.selected for each in trace.selections]
-    return [
-        {**one, "compute_node_uuid": node, "host": host}
-        for one in shortages
-        for node, host in dict.fromkeys(
-            (selected.compute_node_uuid, selected.host)
-            for selected, claim in zip(chosen, claims, strict=True)
-            if _is_of(one, selected.compute_node_uuid, claim)
-        )
-    ]
-
-
-def _is_of(shortage: Mapping[str, Any], node: str, claim: Claim) -> bool:
-    """Cells and devices are a node's own; an inventory may be one of a child, or of somebody who shares."""
-    if "compute_node_uuid" in shortage:
-        return bool(shortage["compute_node_uuid"] == node)
-    return UUID(shortage["provider_uuid"]) in claim.resources
-
-
-def _losses(lost: Sequence[Mapping[str, Any]]) -> Counter[_At]:
-    """One loss for each node and provider; of a node that can take no more of the group, as many as make it skipped.
-
-    The next look at the fleet would not show that group's new member: its instance may have no row yet.
-    """
-    losses: Counter[_At] = Counter()
-    for one in lost:
-        is_full = one["rule"] == AmountRule.COUNT_LIMIT and one["free"] == 0
-        node = one["compute_node_uuid"]
-        where = (node, str(one.get("provider_uuid", node)))
-        losses[where] = max(losses[where], LOSSES_BEFORE_SKIP if is_full else 1)
-    return losses
 
 
 def _no_valid_host(draft: DecisionDraft, trace: Trace) -> NoValidHost:

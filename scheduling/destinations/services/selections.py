@@ -15,7 +15,8 @@ class Selection:
     `allocations` is {provider: {class: amount}}: the same by provider, which are the compute node's own and those
     below it or shared with it. `count_limits` is {key: most}: how many instances with that key the host may have,
     this one included. `topology` is what is claimed of the host's cells and devices besides, in the form of
-    `scheduling.domain.hosts.topology_needs`; empty where nothing is.
+    `scheduling.domain.hosts.topology_needs`; empty where nothing is. `neighbours` say who else may be there, as
+    `scheduling.domain.neighbours.neighbour_terms`; the numbers of that are in `limits`.
     """
 
     host: str
@@ -30,6 +31,7 @@ class Selection:
     count_limits: Mapping[str, int] = field(default_factory=dict)
     allocations: Mapping[UUID, Mapping[str, int]] = field(default_factory=dict)
     topology: Mapping[str, Any] = field(default_factory=dict)
+    neighbours: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,15 @@ class InstanceDestination:
     instance_uuid: UUID
     selected: Selection
     alternates: tuple[Selection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """What all selections of a run have in common, named as there."""
+
+    count_limits: Mapping[str, int]
+    topology: Mapping[str, Any]
+    neighbours: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +66,22 @@ def destinations_of(
     decision_id: UUID,
     count_limits: Mapping[str, int] | None = None,
     topology: Mapping[str, Any] | None = None,
+    neighbours: Mapping[str, Any] | None = None,
 ) -> Destinations:
     """The selections of a trace, with what each claims."""
-    limits, cells = count_limits or {}, topology or {}
+    terms = _Terms(count_limits or {}, topology or {}, neighbours or {})
     # Instances of a batch have the very same alternates: each of those is made once.
     alternates: dict[tuple[int, ...], tuple[Selection, ...]] = {}
     for each in trace.selections:
         key = tuple(map(id, each.alternates))
         if key not in alternates:
-            alternates[key] = tuple(_selection(one, trace.resources, limits, cells) for one in each.alternates)
+            alternates[key] = tuple(_selection(one, trace.resources, terms) for one in each.alternates)
     return Destinations(
         decision_id=decision_id,
         instances=tuple(
             InstanceDestination(
                 instance_uuid=UUID(each.instance_uuid),
-                selected=_selection(each.selected, trace.resources, limits, cells),
+                selected=_selection(each.selected, trace.resources, terms),
                 alternates=alternates[tuple(map(id, each.alternates))],
             )
             for each in trace.selections
@@ -84,12 +96,7 @@ def allocations_of(chosen: TraceSelection, resources: Mapping[str, int]) -> dict
     return {UUID(provider): dict(classes) for provider, classes in chosen.allocations.items()}
 
 
-def _selection(
-    chosen: TraceSelection,
-    resources: Mapping[str, int],
-    count_limits: Mapping[str, int],
-    topology: Mapping[str, Any],
-) -> Selection:
+def _selection(chosen: TraceSelection, resources: Mapping[str, int], terms: _Terms) -> Selection:
     allocations = allocations_of(chosen, resources)
     return Selection(
         host=chosen.host,
@@ -101,9 +108,10 @@ def _selection(
         limits=dict(chosen.limits),
         score=chosen.score,
         rank=chosen.rank,
-        count_limits=dict(count_limits),
+        count_limits=dict(terms.count_limits),
         allocations=allocations,
-        topology=dict(topology),
+        topology=dict(terms.topology),
+        neighbours=dict(terms.neighbours),
     )
 
 
@@ -130,13 +138,15 @@ def selection_to_json(selection: Selection) -> dict[str, Any]:
         "count_limits": dict(selection.count_limits),
         "allocations": {str(provider): dict(classes) for provider, classes in selection.allocations.items()},
         "topology": dict(selection.topology),
+        "neighbours": dict(selection.neighbours),
     }
 
 
 def selection_from_json(data: Mapping[str, Any]) -> Selection:
     """The inverse of `selection_to_json`.
 
-    What was kept before there were count limits has none; before there were allocations, all is of the compute node.
+    What was kept before there were count limits, or terms about neighbours, has none; before there were allocations,
+    all is of the compute node.
     """
     uuids = {name: UUID(data[name]) for name in ("compute_node_uuid", "cell_uuid")}
     stored = data.get("allocations") or {data["compute_node_uuid"]: data["resources"]}

@@ -81,6 +81,11 @@ class Hosts:
             self.limits[name] = np.full(len(self.table), np.nan)
         self.limits[name][self.rows] = column[self.rows]
 
+    def lower_limit(self, name: str, numbers: npt.NDArray[Any]) -> None:
+        """Give these hosts a limit (`numbers` beside them), where they have no lower one of that name."""
+        self.set_limit(name, self.limits.get(name, np.full(len(self.table), np.nan)))
+        self.limits[name][self.rows] = np.fmin(self.limits[name][self.rows], numbers)
+
     def mask(self, rows: IntArray) -> BoolArray:
         """Which of these hosts are among `rows`."""
         marks = np.zeros(len(self.table), dtype=np.bool_)

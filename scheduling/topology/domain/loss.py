@@ -1,12 +1,12 @@
-"""A claim lost on a host's cells or devices, in the words in which Placement's shortages are kept."""
+"""A claim lost on a host's cells, devices or neighbours, in the words in which Placement's shortages are kept."""
 
 from typing import Any
 from uuid import UUID
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 
-RULE = "topology"
-"""Stands in `rule` of such a loss, where Placement's have the rule of an inventory."""
+TOPOLOGY, NEIGHBOURS = "topology", "neighbours"
+"""Stand in `rule` of such a loss, where Placement's have the rule of an inventory."""
 
 _CLASSES = {
     RefusalReason.PINNED_CPU_SHORT: "PCPU",
@@ -17,16 +17,20 @@ _CLASSES = {
     RefusalReason.PAGE_SIZE_UNSUPPORTED: "MEMORY_MB",
     RefusalReason.PCI_SHORT: "PCI_DEVICE",
     RefusalReason.PCI_NUMA_FAR: "PCI_DEVICE",
+    RefusalReason.NUM_INSTANCES: "instances",
+    RefusalReason.IO_OPS: "io_ops",
+    RefusalReason.OTHER_FLAVOR_ON_HOST: "flavor",
+    RefusalReason.NOT_DIFFERENT_HOST: "instance",
 }
 
 
-def loss_of(node: UUID, refusal: Refusal) -> dict[str, Any]:
+def loss_of(node: UUID, refusal: Refusal, *, rule: str = TOPOLOGY) -> dict[str, Any]:
     """What was short on this compute node: `reason` is the code, `wanted` and `free` its numbers, `sentence` all."""
     return {
         "provider_uuid": str(node),
         "compute_node_uuid": str(node),
         "resource_class": _CLASSES.get(refusal.reason, "NUMA_CELL"),
-        "rule": RULE,
+        "rule": rule,
         "wanted": refusal.wanted,
         "free": refusal.available,
         "reason": refusal.reason.value,

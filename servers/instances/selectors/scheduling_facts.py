@@ -173,6 +173,11 @@ def _weighs_images(policy: Policy) -> bool:
     return any(each.name == IMAGE_PROPERTIES and each.multiplier for each in policy.weighers)
 
 
+def is_busy(vm_state: str, task_state: str | None) -> bool:
+    """Whether an instance in these states counts as an I/O-heavy operation."""
+    return vm_state == VmState.BUILDING or task_state in IO_TASKS
+
+
 def loads_watch() -> None:
     """Let the change feed report which hosts get or lose instances, or busy ones. Called when the apps are ready."""
     tasks = ", ".join(f"'{task.value}'" for task in IO_TASKS)

@@ -28,6 +28,7 @@ from servers.models import (
 )
 from servers.repair.selectors.network_drift import ports_elsewhere, ports_ownerless
 from servers.repair.services.instance_allocations import compute_roots
+from servers.repair.services.neighbour_audit import neighbour_faults
 from servers.repair.services.network_audit import network_faults
 from servers.repair.services.topology_audit import topology_faults
 from servers.repair.services.volume_audit import volume_faults, volume_owners
@@ -62,6 +63,7 @@ def audit_findings() -> list[Violation]:
         *_allocations_of_instances(instances, held),
         *_allocations_without_owner(held, owners | volumes | client_consumers(), open_work),
         *(Violation(*fault) for fault in topology_faults(instances, owners, open_work)),
+        *(Violation(*fault) for fault in neighbour_faults(instances)),
         *_requests_without_end(instances, pending, open_work),
         *(Violation(*fault) for fault in network_faults()),
         *(Violation(*fault) for fault in volume_faults()),

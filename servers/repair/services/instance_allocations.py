@@ -18,7 +18,6 @@ from placement.services import allocations_replace
 from scheduling.domain.request.group_counts import group_count_key
 from scheduling.domain.request.resources import PCPU, derive_resources
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from servers.catalog.domain.groups import GroupPolicy
 from servers.models import Instance, ServerGroupMember
 from servers.repair.domain.placement_findings import AuditKind, amounts_text
 from servers.states import DELETING_TASKS
@@ -147,5 +146,6 @@ def _group_count(instance_id: uuid.UUID, node: uuid.UUID) -> tuple[CountLimit, .
 
     There is no limit here: it runs there whatever the rule of the group says, and the next claim must know.
     """
-    members = ServerGroupMember.objects.filter(instance_uuid=instance_id, group__policy=GroupPolicy.ANTI_AFFINITY)
-    return tuple(CountLimit(node, group_count_key(pk), MAX_INT) for pk in members.values_list("group_id", flat=True))
+    members = ServerGroupMember.objects.filter(instance_uuid=instance_id).values_list("group_id", "group__policy")
+    keys = [group_count_key(pk, policy) for pk, policy in members]
+    return tuple(CountLimit(node, key, MAX_INT) for key in keys if key is not None)

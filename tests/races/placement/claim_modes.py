@@ -13,8 +13,10 @@ from django.db import OperationalError
 from controlplane.kernel.errors import Conflict, NoCapacity
 from placement.candidates import FleetColumns
 from placement.domain import UNCHECKED, Claim, ConsumerChanged, ConsumerState, CountLimit, InventorySpec, Unchecked
+from placement.models import CountedConsumer
 from placement.selectors import ProviderSnapshot
 from placement.services import allocations_claim, allocations_free, allocations_replace, inventory_put
+from placement.services.counts import keys_prune
 
 ROUNDS = 25
 BATCH_MAX = 4
@@ -130,12 +132,33 @@ def group(rng: random.Random, providers: list[UUID], counts: Counter[str]) -> No
         attempt([replace(one, limits=(limit,))], counts)
 
 
+def together(rng: random.Random, providers: list[UUID], counts: Counter[str]) -> None:
+    """Consumers of a few keys, each of which must be on one provider: batches of several keys in random order, freed.
+
+    `torn` counts how often a racer saw its own key on more than one provider.
+    """
+    for _ in range(ROUNDS):
+        chosen = {f"together:{number}": rng.choice(providers) for number in rng.sample(range(4), 2)}
+        batch = [
+            replace(claim_on([provider]), limits=(CountLimit(provider, key, 99, together=True),))
+            for key, provider in chosen.items()
+        ]
+        if attempt(batch, counts):
+            for key, provider in chosen.items():
+                counted = CountedConsumer.objects.filter(key=key).values_list("provider__uuid", flat=True)
+                counts["torn"] += set(counted) != {provider}
+            counts["freed"] += allocations_free([claim.consumer_uuid for claim in batch])
+        if rng.random() < 0.1:
+            keys_prune()
+
+
 MODES: dict[str, Callable[[random.Random, list[UUID], Counter[str]], None]] = {
     "grab": grab,
     "churn": churn,
     "same": same,
     "hot": hot,
     "group": group,
+    "together": together,
 }
 
 

@@ -91,3 +91,13 @@ def test_racers_for_one_member_per_host_get_exactly_one(track: Track) -> None:
     assert_fair(result)
     assert result["counts"]["won"] == result["consumers"] == 25
     assert result["counts"]["NoCapacity"] == (track.racers - 1) * 25
+
+
+def test_racers_that_must_be_together_are_never_apart_and_never_wait_for_each_other(track: Track) -> None:
+    result = track.race("together", providers=5, slots=100)
+
+    assert_fair(result)
+    assert result["counts"].get("torn", 0) == 0
+    assert result["counts"]["freed"] == 2 * result["counts"]["won"] > 0
+    assert result["counts"]["NoCapacity"] > 0
+    assert result["consumers"] == 0

@@ -8,9 +8,10 @@ import pytest
 
 from controlplane.kernel.errors import Invalid, NoCapacity
 from placement.domain import Claim, ConsumerState, CountLimit
-from placement.models import CountedConsumer
+from placement.models import CountedConsumer, CountedKey
 from placement.selectors import allocations_by_consumer, provider_get
 from placement.services import allocations_claim, allocations_free, allocations_move, allocations_replace
+from placement.services.counts import keys_prune
 
 pytestmark = pytest.mark.django_db
 
@@ -124,3 +125,71 @@ def test_limit_where_nothing_is_asked_for_is_invalid(provider, member):
 
     with pytest.raises(Invalid):
         allocations_claim([one])
+
+
+@pytest.fixture
+def fellow(claim) -> MakeMember:
+    """A claim of one more consumer of those that must be together."""
+
+    def make(provider_uuid: UUID, key: str = KEY, **changes: object) -> Claim:
+        one = claim(provider_uuid, VCPU=1, **changes)
+        return replace(one, limits=(CountLimit(provider_uuid, key, 9, together=True),))
+
+    return make
+
+
+def test_consumers_that_must_be_together_are_refused_elsewhere_with_the_place(provider, fellow):
+    host, other = provider(VCPU=9), provider(VCPU=9)
+    allocations_claim([fellow(host)])
+
+    with pytest.raises(NoCapacity, match=f"is on provider {host}") as refused:
+        allocations_claim([fellow(other)])
+    allocations_claim([fellow(host), fellow(other, key="group:other")])
+
+    (shortage,) = refused.value.extra["shortages"]
+    assert (shortage["rule"], shortage["provider_uuid"], shortage["home"]) == ("together", str(other), str(host))
+    assert (shortage["key"], shortage["wanted"], shortage["free"]) == (KEY, 1, 0)
+
+
+def test_batch_that_must_be_together_and_is_not_gets_nothing(provider, fellow):
+    host, other = provider(VCPU=9), provider(VCPU=9)
+
+    with pytest.raises(NoCapacity) as refused:
+        allocations_claim([fellow(host), fellow(other), fellow(host)])
+
+    assert [one["home"] for one in refused.value.extra["shortages"]] == [str(host)]
+    assert allocations_by_consumer() == {}
+
+
+def test_last_of_those_that_are_together_leaves_and_the_next_goes_anywhere(provider, fellow):
+    host, other = provider(VCPU=9), provider(VCPU=9)
+    first, second = fellow(host), fellow(host)
+    allocations_claim([first, second])
+    allocations_free([first.consumer_uuid])
+    with pytest.raises(NoCapacity):
+        allocations_claim([fellow(other)])
+
+    allocations_free([second.consumer_uuid])
+    allocations_claim([fellow(other)])
+
+
+def test_consumer_alone_may_move_from_where_it_is(provider, fellow):
+    host, other = provider(VCPU=9), provider(VCPU=9)
+    one = fellow(host)
+    allocations_claim([one])
+    there = fellow(other, consumer=one.consumer_uuid)
+
+    allocations_replace([ConsumerState(one.consumer_uuid, "p", "u", None, {other: {"VCPU": 1}}, 1, there.limits)])
+
+    with pytest.raises(NoCapacity):
+        allocations_claim([fellow(host)])
+
+
+def test_keys_go_when_nobody_counts_under_them(provider, fellow):
+    host = provider(VCPU=9)
+    one, two = fellow(host), fellow(host, key="group:other")
+    allocations_claim([one, two])
+    allocations_free([one.consumer_uuid])
+
+    assert (keys_prune(), keys_prune()) == (1, 0)
+    assert list(CountedKey.objects.values_list("key", flat=True)) == ["group:other"]

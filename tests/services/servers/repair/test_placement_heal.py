@@ -301,11 +301,12 @@ def test_what_has_no_fix_says_why(people: People) -> None:
     assert "State the inventory again" in result.reason
 
 
-def test_a_member_of_an_anti_affinity_group_counts_on_its_host_after_healing(people: People) -> None:
-    group = server_group_create(caller=people.member, name="apart", policy="anti-affinity")
+@pytest.mark.parametrize(("policy", "key"), [("anti-affinity", "group"), ("affinity", "together")])
+def test_a_member_of_a_group_counts_on_its_host_after_healing(people: People, policy: str, key: str) -> None:
+    group = server_group_create(caller=people.member, name="group", policy=policy)
     instance = active(people.member, hints={"group": str(group.pk)})
     allocations_free([instance.pk])
 
     finding_heal(only())
 
-    assert CountedConsumer.objects.get(consumer__uuid=instance.pk).key == f"group:{group.pk}"
+    assert CountedConsumer.objects.get(consumer__uuid=instance.pk).key == f"{key}:{group.pk}"
