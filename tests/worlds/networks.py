@@ -65,7 +65,7 @@ def port(
 ) -> Port:
     """A port with an address of the network's first subnet: this one, or one that no other has."""
     number = next(_numbers)
-    mac = "fa:16:3e:" + ":".join(f"{byte:02x}" for byte in number.to_bytes(3, "big"))
+    mac = "fa:16:3e:" + ":".join(f"{byte:02x}" for byte in (0x800000 + number).to_bytes(3, "big"))  # none that is named
     made = Port.objects.create(network=of, host=host, mac=mac, network_name=of.name, project=project, **fields)
     range_of = of.subnets.first()
     assert range_of is not None

@@ -40,7 +40,7 @@ def test_deed_that_nobody_heard_of_is_told_and_not_done_again(
     eventually(lambda: work.state == "done")
     assert world.driver.verbs.count(deed) == 1
     assert work.attempt == 2
-    assert not list((world.state_dir / DIRECTORY).glob("*"))
+    eventually(lambda: not any((world.state_dir / DIRECTORY).glob("*")))
 
 
 def test_same_deed_of_another_order_is_done(world: World) -> None:
