@@ -45,8 +45,8 @@ OPTIONS = AgentOptions(
     networks_interval_s=2.0,
     volumes_present_interval_s=2.0,
     unplug_timeout_s=2.0,
-    stop_grace_s=0.3,
-    soft_reboot_grace_s=0.3,
+    shutdown_timeout_s=0.3,
+    soft_reboot_timeout_s=0.3,
     shutdown_s=4.0,
 )
 CONSOLE_THREAD = re.compile("console-[0-9a-f]{8}$")

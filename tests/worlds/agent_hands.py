@@ -66,7 +66,7 @@ class Hands:
             driver=driver,
             reports=HostReports(driver),
             state_dir=state_dir,
-            options=AgentOptions(),
+            options=AgentOptions(shutdown_timeout_s=5.0),  # no lease is renewed here
             clock=time.monotonic,
             pause=lambda _seconds: None,
             retry=retry,
