@@ -16,7 +16,7 @@ from controlplane.kernel.addresses import is_allowed, refusal
 from controlplane.kernel.errors import Conflict, InvalidFields, NotFound
 from controlplane.kernel.texts import phrase as _
 from controlplane.notifications.conf import NETWORKS_SETTING, notification_options
-from controlplane.notifications.event_types import event_types
+from controlplane.notifications.event_types import patterns_of_none
 from controlplane.notifications.models import Webhook
 from controlplane.notifications.secret_encryption import secret_encrypt
 
@@ -168,7 +168,7 @@ def _events_problem(events: object) -> str:
     fits = all(isinstance(each, str) and each.strip() == each and 0 < len(each) <= 100 for each in events)
     if not fits:
         return _("Each pattern has 1 to 100 characters, such as scheduler.*")
-    idle = [each for each in events if not any(fnmatchcase(event_type, each) for event_type in event_types())]
+    idle = patterns_of_none(events)
     return _("No event is called {pattern!r:.100}: see the list in the documentation.", pattern=idle[0]) if idle else ""
 
 

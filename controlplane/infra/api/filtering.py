@@ -115,9 +115,10 @@ def _parameters(view: Any, request: Request, handler: Any) -> Iterator[tuple[str
     if (paginator := getattr(view, "paginator", None)) is not None:
         yield paginator.page_query_param, False
         yield paginator.page_size_query_param, False
+        yield paginator.after_query_param, False
 
 
 def _unknown(name: str, known: dict[str, bool]) -> str:
-    if near := get_close_matches(name, known, n=1):
+    if near := get_close_matches(name, known, n=1, cutoff=0.65):
         return f"There is no such parameter; there is {near[0]}."
     return "There is no such parameter."

@@ -149,13 +149,14 @@ def instances_on(*, host: str) -> list[Instance]:
 
 
 class PendingFirst(Sequence[Instance]):
-    """Instances without a row, then those with one: two queries as one sequence that a paginator can slice.
+    """Instances without a row, then those with one: two queries as one sequence that a paginator can slice, or walk.
 
     Only the bodies of a slice are read.
     """
 
     def __init__(self, pending: QuerySet[BuildRequest], rows: QuerySet[Instance]) -> None:
         self.pending, self.rows = pending, rows
+        self.parts = pending, rows
         self._counts: tuple[int, int] | None = None
 
     def _counted(self) -> tuple[int, int]:
@@ -191,6 +192,11 @@ class PendingFirst(Sequence[Instance]):
 
     def __iter__(self) -> Iterator[Instance]:
         yield from self[:]
+
+    def shown(self, found: Sequence[tuple[int, Any]]) -> list[Instance]:
+        """Of both parts. One that gets its row while the pages are read may be on two of them, and on none twice."""
+        instances = (row if part else pending_instance(row) for part, row in found)
+        return list({one.pk: one for one in reversed(list(instances))}.values())[::-1]
 
 
 def latest_faults(instance_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, InstanceFault]:

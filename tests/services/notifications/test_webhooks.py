@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
+from controlplane.notifications.checks import event_pattern_problems
 from controlplane.notifications.event_types import event_types
 from controlplane.notifications.models import Webhook
 from controlplane.notifications.patterns import PATTERNS
@@ -144,3 +145,10 @@ def test_each_event_of_the_documents_table_may_be_asked_for() -> None:
     assert {"service.down", "volume.create.start", "instance.pause.*"} <= {*named}
     idle = [each for each in named if not any(fnmatchcase(known, each) for known in event_types())]
     assert idle == [TRIAL]  # it goes to one webhook, whatever that wants
+
+
+def test_setting_that_names_no_event_is_said_at_start() -> None:
+    assert event_pattern_problems(["*", "service.down", "instance.*"]) == []
+    (problem,) = event_pattern_problems(["scheduler.*", "scheduller.*"])
+    assert problem.id == "notifications.E001"
+    assert "'scheduller.*'" in problem.msg
