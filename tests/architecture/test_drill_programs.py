@@ -1,4 +1,4 @@
-"""Programs of the drill and of bench are loaded: what they use of the product cannot go away unseen, seldom as they run."""
+"""Programs of the drill and of bench can be loaded: they run seldom, so what they use could go away unseen."""
 
 import importlib
 from pathlib import Path
