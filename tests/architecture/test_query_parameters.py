@@ -68,3 +68,8 @@ def test_no_filter_passes_over_what_it_cannot_read(filterset: type[Any]) -> None
     for name, one in filterset.base_filters.items():
         loose = [kind.__name__ for kind, strict in STRICT if isinstance(one, kind) and not isinstance(one, strict)]
         assert loose == [], name
+
+
+@pytest.mark.parametrize("filterset", _filtersets(), ids=lambda each: each.__name__)
+def test_no_filter_has_the_name_of_a_page_or_an_order(filterset: type[Any]) -> None:
+    assert not {"page", "page_size", "cursor", "ordering", "format"} & filterset.base_filters.keys()

@@ -19,7 +19,7 @@ from django.db.models.expressions import Combinable
 
 from controlplane.kernel.errors import Invalid
 
-PARAM = "after"
+PARAM = "cursor"
 MAX_CHARS = 2000
 Scalar = str | int | float | bool | None
 

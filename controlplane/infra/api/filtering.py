@@ -115,7 +115,7 @@ def _parameters(view: Any, request: Request, handler: Any) -> Iterator[tuple[str
     if (paginator := getattr(view, "paginator", None)) is not None:
         yield paginator.page_query_param, False
         yield paginator.page_size_query_param, False
-        yield paginator.after_query_param, False
+        yield paginator.cursor_query_param, False
 
 
 def _unknown(name: str, known: dict[str, bool]) -> str:

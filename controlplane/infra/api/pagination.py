@@ -38,13 +38,13 @@ class _Walk:
 class StandardPagination(PageNumberPagination):
     """`?page=` and `?page_size=`, at most 1000 rows at once. A page behind the last one is not found.
 
-    `?after=` in place of a number begins a walk by cursors: `next` leads on, whatever comes and goes meanwhile.
+    `?cursor=` in place of a number begins a walk by cursors: `next` leads on, whatever comes and goes meanwhile.
     """
 
     page_size = 50
     page_size_query_param = "page_size"
     max_page_size = 1000
-    after_query_param = PARAM
+    cursor_query_param = PARAM
 
     _walk: "_Walk | None" = None
 
@@ -71,14 +71,14 @@ class StandardPagination(PageNumberPagination):
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         """See DRF."""
         described = "Empty for the first page of a walk by cursors; after that, go where `next` leads."
-        after = {
+        cursor = {
             "name": PARAM,
             "required": False,
             "in": "query",
             "description": described,
             "schema": {"type": "string"},
         }
-        return [*super().get_schema_operation_parameters(view), after]
+        return [*super().get_schema_operation_parameters(view), cursor]
 
     def _walked(self, found: Any, request: Request) -> list[Any]:
         if self.page_query_param in request.query_params:

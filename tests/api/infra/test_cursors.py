@@ -43,7 +43,7 @@ def test_whoever_deletes_page_by_page_reads_every_row(order: str) -> None:
     def deleted(rows: list[Any]) -> None:
         Flavor.objects.filter(name__in=[one["name"] for one in rows]).delete()
 
-    names = walked(world.client_of(people.admin), f"/api/flavors/?after=&page_size=3{order}", deleted)
+    names = walked(world.client_of(people.admin), f"/api/flavors/?cursor=&page_size=3{order}", deleted)
     assert sorted(names) == sorted(before | {f"f{number:02d}" for number in range(11)})
     assert not Flavor.objects.exists()
 
@@ -54,7 +54,7 @@ def test_walk_is_in_the_order_of_pages() -> None:
         world.flavor(f"f{number}", memory_mib=512 * (1 + number % 3))
     client = world.client_of(people.admin)
     at_once = [one["name"] for one in client.get("/api/flavors/?page_size=1000&ordering=-memory_mib").json()["results"]]
-    assert walked(client, "/api/flavors/?after=&page_size=2&ordering=-memory_mib") == at_once
+    assert walked(client, "/api/flavors/?cursor=&page_size=2&ordering=-memory_mib") == at_once
 
 
 def test_instances_that_wait_and_those_with_rows_are_one_walk() -> None:
@@ -65,11 +65,11 @@ def test_instances_that_wait_and_those_with_rows_are_one_walk() -> None:
     for number in range(4):
         world.create(people.member, f"waits-{number}")
     client = world.client_of(people.member)
-    names = walked(client, "/api/instances/?after=&page_size=2&ordering=name")
+    names = walked(client, "/api/instances/?cursor=&page_size=2&ordering=name")
     assert sorted(names[:4]) == [f"waits-{number}" for number in range(4)]
     assert names[4:] == ["built-0", "built-1", "built-2"]
 
-    seen = walked(client, "/api/instances/?after=&page_size=2", lambda _rows: world.pump())
+    seen = walked(client, "/api/instances/?cursor=&page_size=2", lambda _rows: world.pump())
     assert set(seen) == set(names)
     assert Instance.objects.count() == 7
 
@@ -79,7 +79,7 @@ def test_order_that_reads_numbers_as_numbers_is_walked_too() -> None:
     people = world.cloud(*reversed(hosts))
     client = world.client_of(people.admin)
     names: list[str] = []
-    following = "/api/hosts/?after=&page_size=2"
+    following = "/api/hosts/?cursor=&page_size=2"
     while following:
         body = client.get(following).json()
         names += [one["host"] for one in body["results"]]
@@ -135,19 +135,19 @@ FLAVORS = ["memory_mib", "vcpus", "name", "pk"]
 )
 def test_cursor_that_is_none_is_refused_by_its_parameter(text: str) -> None:
     people = world.cloud()
-    answer = world.client_of(people.admin).get("/api/flavors/", {"after": text})
-    assert (answer.status_code, answer.json()["error"]["field"]) == (400, "after"), answer.json()
+    answer = world.client_of(people.admin).get("/api/flavors/", {"cursor": text})
+    assert (answer.status_code, answer.json()["error"]["field"]) == (400, "cursor"), answer.json()
 
 
 def test_cursor_and_number_do_not_go_together() -> None:
-    answer = world.client_of(world.cloud().admin).get("/api/flavors/?after=&page=2")
-    assert (answer.status_code, answer.json()["error"]["field"]) == (400, "after")
+    answer = world.client_of(world.cloud().admin).get("/api/flavors/?cursor=&page=2")
+    assert (answer.status_code, answer.json()["error"]["field"]) == (400, "cursor")
 
 
 def test_cursor_is_of_the_order_that_it_was_made_in() -> None:
     client = world.client_of(world.cloud().admin)
     world.flavor("another")
-    following = client.get("/api/flavors/?after=&page_size=1&ordering=name").json()["next"]
+    following = client.get("/api/flavors/?cursor=&page_size=1&ordering=name").json()["next"]
     answer = client.get(following.replace("ordering=name", "ordering=-name"))
     assert answer.status_code == 400
     assert "sorted by name" in answer.json()["error"]["message"]
