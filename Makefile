@@ -27,6 +27,8 @@ LANES = $(PY) tests/run_lanes.py
 COLLECTED := --no-location --no-wrap --no-obsolete --ignore 'tests/*' --ignore '.*' --ignore 'static-collected/*'
 CODE := controlplane placement scheduling servers computeagent
 export HYPOTHESIS_PROFILE ?= ci
+# Each process that a test starts would compile all modules anew: 3 s of CPU of each of a hundred.
+unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
 .PHONY: run down test check lint types architecture deploy-check test-fast test-processes test-qemu \
@@ -41,8 +43,9 @@ run: system-run $(STAMPS)/base libvirt-binding ## start (ARGS="--port 9000 --hyp
 down: ## stop what runs here, guests included (ARGS="--keep-guests")
 	@exec $(PY) manage.py down $(ARGS)
 
+# Side by side, since guests and processes are waited for, while the fast tests only compute.
 test: dev-environment ## every check, and every test that a change usually breaks
-	@$(LANES) types+test-differing,lint+deploy-check+architecture test-fast test-qemu,test-processes
+	@$(LANES) types+test-differing+test-processes,lint+deploy-check+architecture+test-fast,test-qemu
 
 test-long: system-test-long dev-environment $(STAMPS)/clients ## the rest: services on PostgreSQL, properties, drills and faults
 	@$(LANES) test-drills test-postgres test-properties test-doors

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controlplane.infra.api.cursors import PARAM
-from tests.fixtures.api_routes import ApiCall, api_calls
+from tests.fixtures.api_routes import api_calls
 from tests.worlds import cloud as world
 
 LISTS = [call for call in api_calls() if call.method == "GET" and PARAM in call.parameters]
@@ -18,10 +18,10 @@ def test_lists_are_found() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("call", LISTS, ids=str)
-def test_list_is_walked_by_cursors(call: ApiCall) -> None:
+def test_lists_are_walked_by_cursors() -> None:
     client: Any = world.client_of(world.people().admin)
-    answer = client.get(f"{call.path}?{PARAM}=")
-    if answer.status_code == 404:  # of something that is not there
-        return
-    assert answer.status_code == (400 if str(call) in NUMBERED else 200), answer.json()
+    found = {str(call): client.get(f"{call.path}?{PARAM}=").status_code for call in LISTS}
+    # 404: of something that is not there.
+    wrong = {call: status for call, status in found.items() if status != (400 if call in NUMBERED else 200)}
+    assert set(wrong.values()) <= {404}, wrong
+    assert len(wrong) < len(LISTS) / 2

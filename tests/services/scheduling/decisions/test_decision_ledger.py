@@ -4,6 +4,7 @@ import random
 import uuid
 import zlib
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -33,6 +34,7 @@ BOUND = 8192
 HOSTS = 5000
 
 
+@cache
 def fleets(kind: str) -> HostTable:
     """5,000 hosts: like ones, in many aggregates with multipliers, or such that no two have the same room left."""
     rows, aggregates = bench_fleet(HOSTS)
