@@ -5,11 +5,9 @@ Nothing here needs Django: whoever starts the agent makes this object.
 
 from dataclasses import dataclass
 
+from computeagent.protocol.shut_down import SHUTDOWN_TIMEOUT_MAX_S, SHUTDOWN_TIMEOUT_S, SOFT_REBOOT_TIMEOUT_S
 from controlplane.kernel.settings import setting
 from controlplane.kernel.texts import phrase as _
-
-# The control plane ends work on a guest's power after 15 minutes and what its image asks for.
-SHUTDOWN_TIMEOUT_MAX_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,7 @@ class HostSettings:
         ),
     )
     shutdown_timeout_s: float = setting(
-        60.0,
+        SHUTDOWN_TIMEOUT_S,
         _(
             "Seconds that a guest on an agent's host gets to shut down before the plug is pulled, where its image has "
             "no os_shutdown_timeout; 0: none. Nova's shutdown_timeout."
@@ -112,7 +110,7 @@ class HostSettings:
         max_value=SHUTDOWN_TIMEOUT_MAX_S,
     )
     soft_reboot_timeout_s: float = setting(
-        120.0,
+        SOFT_REBOOT_TIMEOUT_S,
         _("The same for a soft reboot, whatever the image says. Nova's wait_soft_reboot_seconds."),
         max_value=SHUTDOWN_TIMEOUT_MAX_S,
     )

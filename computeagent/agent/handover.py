@@ -1,4 +1,6 @@
-"""Giving work back when the agent is asked to stop, so that the next agent takes it at once and no attempt is lost."""
+"""Giving work back when the agent is asked to stop, or what the work needs is away, so that the next who can takes it
+at once and no attempt is lost.
+"""
 
 import logging
 
@@ -11,7 +13,7 @@ log = logging.getLogger(__name__)
 REASON = "The agent was stopped before it was done."
 
 
-def give_back(context: AgentContext, held: HeldWork) -> None:
+def give_back(context: AgentContext, held: HeldWork, *, reason: str = REASON) -> None:
     """Let the control plane have the work again. What cannot be given back is taken again when its lease is over."""
     if held.is_fenced:
         return
@@ -19,7 +21,7 @@ def give_back(context: AgentContext, held: HeldWork) -> None:
     held.fence()
     context.held_leases.drop(held)
     try:
-        context.conductor.give_back(lease=held.lease, reason=REASON)
+        context.conductor.give_back(lease=held.lease, reason=reason)
     except KilonovaError as error:
         log.warning("%s is not given back: %s", held.about, error.message)
         return

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from computeagent.protocol.shut_down import SHUTDOWN_TIMEOUT_S, SOFT_REBOOT_TIMEOUT_S
+
 
 @dataclass(frozen=True, slots=True)
 class AgentOptions:
@@ -37,9 +39,9 @@ class AgentOptions:
     """How often all that the pools of this host have is told."""
     metadata_interval_s: float = 60.0
     """How often what guests are told of themselves is looked at beside each look at networks."""
-    shutdown_timeout_s: float = 60.0
+    shutdown_timeout_s: float = SHUTDOWN_TIMEOUT_S
     """How long a guest may take to power off by itself before the plug is pulled, where its image says nothing."""
-    soft_reboot_timeout_s: float = 120.0
+    soft_reboot_timeout_s: float = SOFT_REBOOT_TIMEOUT_S
     """The same for a soft reboot, whatever its image says: Nova's wait_soft_reboot_seconds."""
     unplug_timeout_s: float = 120.0
     """How long a guest may take to let go of a network card; it is asked several times."""

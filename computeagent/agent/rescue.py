@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from computeagent.agent.build_volumes import new_volume_images_fetch, volumes_made
 from computeagent.agent.context import AgentContext
-from computeagent.agent.done_once import done_once
-from computeagent.agent.failures import StepFailed
+from computeagent.agent.done_once import DeedNotNoted, done_once
+from computeagent.agent.failures import StepFailed, failure_of
 from computeagent.agent.first_boot import guest_with_first_boot
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.images import image_fetch, images_fetch
@@ -104,5 +104,8 @@ def _act(context: AgentContext, held: HeldLease, work: Callable[[StepRecorder], 
         facts = done_once(context, held, lambda: work(steps))
     except StepFailed as failed:
         report_failure(context, held, steps, failed)
+        return
+    except DeedNotNoted as refused:  # before the first step
+        report_failure(context, held, steps, StepFailed(failure_of(held.order.kind, refused)))
         return
     report_done(context, held, steps, facts)

@@ -11,7 +11,6 @@ from computeagent.agent.failures import ImageRefused
 from computeagent.agent.held_leases import HeldVolume
 from computeagent.agent.image_upload import file_facts, image_send
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.volume_work import BackupBytes
 from computeagent.protocol.volumes import VolumeFacts
 from computeagent.volumes.backup_stream import StreamFile, backup_parts, backup_stream
@@ -79,10 +78,9 @@ def _chunks(context: AgentContext, held: HeldVolume, backup: BackupBytes) -> Ite
                 held.check()
                 offset += len(chunk)
                 yield chunk
-        except Unavailable as error:
+        except Unavailable:
             if offset == asked_from:
-                message = f"backup {backup.id} could not be read: {error.message}"
-                raise DriverError(message, failure_class=FailureClass.NETWORK) from error
+                raise  # the work is left for later, and not failed
             asked_from = offset
         except NotFound as error:
             raise DriverError(f"backup {backup.id} is not there: {error.message}") from error

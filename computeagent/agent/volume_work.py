@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from computeagent.agent.context import AgentContext
-from computeagent.agent.handover import give_back
+from computeagent.agent.handover import REASON, give_back
 from computeagent.agent.held_leases import HeldVolume
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
 from computeagent.agent.instance_mutex import instance_mutex_try
 from computeagent.agent.volume_upload import uploads_clean
 from computeagent.agent.volume_verbs import volume_do
+from computeagent.agent.volumes import PoolAway
 from computeagent.agent.worker import TAKE_TRIES, RequestScope
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.steps import FailureClass
@@ -142,6 +143,8 @@ class VolumeWork:
                 log.info("%s begins (attempt %d)", held.about, held.lease.attempt)
                 try:
                     facts = volume_do(context, held)
+                except PoolAway:
+                    raise
                 except DriverError as error:
                     log.warning("%s failed: %s", held.about, error.message)
                     self._failed(held, error)
@@ -152,10 +155,12 @@ class VolumeWork:
         except Fenced as error:
             context.counts.add("fenced")
             log.warning("%s stops: %s", held.about, error.message)
-        except (InstanceBusy, Unavailable) as error:
+        except (InstanceBusy, Unavailable, PoolAway) as error:
+            # Given back it costs no attempt, and goes to another host where this one's report says that the pool is
+            # away; else it is asked for again, until its deadline.
             context.counts.add("left")
             log.warning("%s is left for later: %s", held.about, error.message)
-            give_back(context, held)
+            give_back(context, held, reason=REASON if context.retry.is_stopping else error.message)
 
     @contextmanager
     def _turn_of_guest(self, held: HeldVolume) -> Iterator[None]:

@@ -22,6 +22,7 @@ from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.volumes import DiskSource, PoolKind, VolumeFacts, VolumeSource, VolumeSpec
+from computeagent.volumes.away import is_away_error
 from computeagent.volumes.base import ImageFile, VolumeBackend, VolumeBackendError, VolumeProgress
 from controlplane.kernel.errors import KilonovaError, Unavailable
 from controlplane.kernel.kill_points import Injected, reach
@@ -29,6 +30,13 @@ from controlplane.kernel.kill_points import Injected, reach
 log = logging.getLogger(__name__)
 
 KEY_TRIES = 5
+
+
+class PoolAway(DriverError):
+    """A pool does not answer this host now: nobody is at fault here, and a later try, or another host, may find it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, failure_class=FailureClass.NETWORK)
 
 
 class HostVolumes:
@@ -185,13 +193,18 @@ def _without(known: dict[str, dict[str, VolumeSpec]], guest_uuid: str, volume_id
 
 @contextmanager
 def backend_errors() -> Iterator[None]:
-    """What a pool cannot do is a DriverError: class USER where the volume's owner may read why."""
+    """What a pool cannot do is a DriverError: class USER where the volume's owner may read why, PoolAway where the pool
+    does not answer.
+    """
     try:
         yield
     except VolumeBackendError as error:
+        if error.is_away:
+            raise PoolAway(error.message) from error
         failure_class = FailureClass.USER if error.is_users else FailureClass.HOST
         raise DriverError(error.message, failure_class=failure_class) from error
     except Injected as error:
         raise DriverError(error.message) from error
     except OSError as error:
-        raise DriverError(f"{type(error).__name__}: {error}") from error
+        said = f"{type(error).__name__}: {error}"
+        raise (PoolAway(said) if is_away_error(error) else DriverError(said)) from error

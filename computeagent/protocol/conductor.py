@@ -245,7 +245,7 @@ class Conductor(Protocol):
         """The end of the serial logs that changed since last sent, by instance uuid. The API serves it from rows."""
 
     def give_back(self, *, lease: AgentLease, reason: Sentence) -> None:
-        """The agent ends and the work is not done: anybody may take it at once, no attempt is lost. Raises Fenced."""
+        """The agent ends, or cannot do it now: anybody may take it at once, no attempt is lost. Raises Fenced."""
 
     def orphan_guests(
         self,

@@ -5,6 +5,10 @@ from collections.abc import Mapping
 OS_SHUTDOWN_TIMEOUT = "os_shutdown_timeout"
 """Nova's image property: seconds; 0 pulls the plug at once."""
 OS_SHUTDOWN_TIMEOUT_MAX_S = 3600
+SHUTDOWN_TIMEOUT_S, SOFT_REBOOT_TIMEOUT_S = 60.0, 120.0
+"""What a host gives where nobody says otherwise: Nova's defaults of shutdown_timeout and wait_soft_reboot_seconds."""
+SHUTDOWN_TIMEOUT_MAX_S = 600.0
+"""The most that a host's settings give, of either. Deadlines of the control plane are longer."""
 PLUG_PULLED = "plug_pulled"
 """The step that says so: the guest was asked, and did not power off in time."""
 

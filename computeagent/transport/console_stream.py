@@ -1,12 +1,7 @@
 """A console's way to the control plane: a WebSocket, opened outward through the same proxy and with the same trust."""
 
-import asyncio
-import functools
 import ssl
-import threading
-from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any, TypeVar
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
@@ -16,11 +11,14 @@ from websockets.typing import Subprotocol
 from computeagent.protocol.consoles import CONSOLE_HEADER, CONSOLE_PATH, MAX_MESSAGE_BYTES
 from computeagent.protocol.wire import PROTOCOL_VERSION, VERSION_HEADER
 from computeagent.transport.address import CONNECT_S, ControlPlaneAddress
+from computeagent.transport.one_loop import OneLoop
 from computeagent.transport.secret_file import SecretFile
 from controlplane.kernel.errors import NotFound, Unavailable
 
-T = TypeVar("T")
-_ONE_LOOP = threading.Lock()
+_LOOP = OneLoop("consoles")
+"""That of all consoles of this process. The library's threads read and write one TLS connection at the same time, which
+OpenSSL does not allow: before Python 3.13 a request or a message is lost now and then.
+"""
 
 
 class WebSocketStream:
@@ -37,7 +35,7 @@ class WebSocketStream:
     def read(self) -> bytes:
         """See ConsoleStream."""
         try:
-            data = _done(self._connection.recv())
+            data = _LOOP.done(self._connection.recv())
         except ConnectionClosed:
             return b""
         return data.encode() if isinstance(data, str) else data
@@ -45,14 +43,14 @@ class WebSocketStream:
     def write(self, data: bytes) -> None:
         """See ConsoleStream."""
         try:
-            _done(self._connection.send(data))
+            _LOOP.done(self._connection.send(data))
         except ConnectionClosed as error:
             raise ConnectionResetError(str(error)) from error
 
     def close(self) -> None:
         """See ConsoleStream."""
         with suppress(OSError):
-            _done(self._connection.close())
+            _LOOP.done(self._connection.close())
 
 
 def console_dial(address: ControlPlaneAddress, secret: SecretFile, session_id: str) -> WebSocketStream:
@@ -78,7 +76,7 @@ def console_dial(address: ControlPlaneAddress, secret: SecretFile, session_id: s
         )
 
     try:
-        connection = _done(opened())
+        connection = _LOOP.done(opened())
     except InvalidStatus as error:
         if error.response.status_code == 404:
             raise NotFound("nobody waits for it any more") from error
@@ -86,23 +84,6 @@ def console_dial(address: ControlPlaneAddress, secret: SecretFile, session_id: s
     except (InvalidHandshake, InvalidURI, OSError, TimeoutError) as error:
         raise Unavailable(f"the control plane cannot be reached for a console: {error}") from error
     return WebSocketStream(connection)
-
-
-@functools.cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """That of all consoles of this process. The library's threads read and write one TLS connection at the same time,
-    which OpenSSL does not allow: before Python 3.13 a request or a message is lost now and then.
-    """
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="consoles", daemon=True).start()
-    return loop
-
-
-def _done(what: Coroutine[Any, Any, T]) -> T:
-    """Its result. Raises what it raises."""
-    with _ONE_LOOP:
-        loop = _loop()
-    return asyncio.run_coroutine_threadsafe(what, loop).result()
 
 
 def _trust(address: ControlPlaneAddress) -> ssl.SSLContext:

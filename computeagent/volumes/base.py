@@ -15,12 +15,15 @@ KeyOf = Callable[[str], bytes]
 
 
 class VolumeBackendError(Exception):
-    """A pool could not do it. `is_users`: for a reason that the volume's owner may read, and nothing of the host."""
+    """A pool could not do it. `is_users`: for a reason that the volume's owner may read, and nothing of the host.
+    `is_away`: the pool does not answer this host now, which is no fault of what was asked for; it may later.
+    """
 
-    def __init__(self, message: str, *, is_users: bool = False) -> None:
+    def __init__(self, message: str, *, is_users: bool = False, is_away: bool = False) -> None:
         super().__init__(message)
         self.message = message
         self.is_users = is_users
+        self.is_away = is_away
 
 
 class VolumeBackend(Protocol):

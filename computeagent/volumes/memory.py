@@ -197,7 +197,7 @@ class MemoryBackend:
     def _begin(self, verb: str) -> None:
         fault = self.faults.get(verb) or self.faults.get("pool")
         if fault:
-            raise VolumeBackendError(fault)
+            raise VolumeBackendError(fault, is_away=verb not in self.faults)
 
     def _copy(self, volume: VolumeSpec, progress: VolumeProgress) -> None:
         """In a few parts, so that whoever looks on sees them, and may end it."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO
 
+from computeagent.volumes.away import says_away
 from computeagent.volumes.base import VolumeBackendError, VolumeProgress
 
 POLL_S = 0.3
@@ -25,7 +26,7 @@ class ProgramFailed(VolumeBackendError):
     """A program ended with an error. `status` is its exit status; -1: it did not end in time, or could not be run."""
 
     def __init__(self, message: str, *, status: int) -> None:
-        super().__init__(message)
+        super().__init__(message, is_away=says_away(message))
         self.status = status
 
 

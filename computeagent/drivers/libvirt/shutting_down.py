@@ -1,7 +1,7 @@
 """A domain is asked to power off, by its power button and by the agent inside, and loses its power if it does not."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from computeagent.drivers.base import Check, always
@@ -16,12 +16,14 @@ def domain_stop(
     check: Check = always,
     plug_pulled: Callable[[], None] = always,
     clock: Callable[[], float] = time.monotonic,
+    is_asked: bool = False,
 ) -> None:
-    """Ask the guest to power off, and pull the plug after `grace_s` seconds; 0 pulls it at once. What `check` raises
-    meanwhile leaves the guest as it is; `plug_pulled` is called where it was given time, and in vain.
+    """Ask the guest to power off, unless that was done, and pull the plug after `grace_s` seconds; 0 pulls it at once.
+    What `check` raises meanwhile leaves the guest as it is; `plug_pulled` is called where it was given time, and in
+    vain.
     """
     if grace_s > 0:
-        is_asked = _ask(domain)
+        is_asked = is_asked or _ask(domain)
         # From now on: an agent inside that is silent takes seconds to be asked.
         deadline = clock() + grace_s
         while domain.isActive() and clock() < deadline:
@@ -34,7 +36,15 @@ def domain_stop(
     domain_kill(domain)
 
 
-def power_button_press(domain: Any) -> None:
+def domains_stop(domains: Sequence[Any], *, grace_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+    """The same of several: all are asked before any is waited for, and have the same time together."""
+    asked = [(domain, grace_s > 0 and _ask(domain)) for domain in domains]
+    end = clock() + grace_s
+    for domain, is_asked in asked:
+        domain_stop(domain, grace_s=max(0.0, end - clock()), clock=clock, is_asked=is_asked)
+
+
+def _power_button_press(domain: Any) -> None:
     """ACPI's, which needs nobody inside who answers; a guest that sleeps is woken for it. Raises LibvirtError."""
     if domain.state()[0] == libvirt.VIR_DOMAIN_PMSUSPENDED:
         domain.pMWakeup(0)
@@ -50,7 +60,7 @@ def _ask(domain: Any) -> bool:
     """Press the power button, and ask the agent inside; False when the guest cannot be asked."""
     try:
         if domain.isActive():
-            power_button_press(domain)
+            _power_button_press(domain)
             _agent_ask(domain)
     except LibvirtError:
         return False

@@ -21,6 +21,7 @@ from computeagent.protocol.volumes import (
     VolumeSpec,
 )
 from computeagent.volumes import luks
+from computeagent.volumes.away import is_away_error
 from computeagent.volumes.base import ImageFile, KeyOf, VolumeBackendError, VolumeProgress
 from computeagent.volumes.file import sparse
 from computeagent.volumes.file.directory import PoolDirectory
@@ -278,7 +279,7 @@ def host_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise VolumeBackendError(f"{doing}: {error}") from error
+        raise VolumeBackendError(f"{doing}: {error}", is_away=is_away_error(error)) from error
     except Injected as error:
         raise VolumeBackendError(f"{doing}: {error.message}") from error
 

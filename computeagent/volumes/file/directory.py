@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from computeagent.volumes.away import is_away_error
 from computeagent.volumes.base import VolumeBackendError
 from computeagent.volumes.file import sparse
 from controlplane.kernel.units import GIB
@@ -49,7 +50,7 @@ class PoolDirectory:
             found, known = _identity_of(self.path / MARKER), self._known()
             if known and found != known:
                 what = f"is another pool's ({found})" if found else f"has no {MARKER}: is it mounted?"
-                raise VolumeBackendError(f"the directory {self.path} {what}")
+                raise VolumeBackendError(f"the directory {self.path} {what}", is_away=True)
             if not found:
                 found = self._begin()
             for name in (VOLUMES, SNAPSHOTS, PARTS):
@@ -58,7 +59,8 @@ class PoolDirectory:
                 self._identity_file.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
                 self._identity_file.write_text(f"{found}\n")
         except OSError as error:
-            raise VolumeBackendError(f"the directory {self.path} cannot be used: {error}") from error
+            message = f"the directory {self.path} cannot be used: {error}"
+            raise VolumeBackendError(message, is_away=is_away_error(error)) from error
         return found
 
     def volume(self, volume_id: str) -> Path:
@@ -162,7 +164,8 @@ class PoolDirectory:
         if self._identity_file is None:
             raise VolumeBackendError(
                 f"the directory {self.path} has no {MARKER}: mount it; to begin a new pool there, write a UUID into "
-                f"that file (uuidgen > {self.path / MARKER})"
+                f"that file (uuidgen > {self.path / MARKER})",
+                is_away=True,
             )
         self.path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
         return pool_begin(self.path)

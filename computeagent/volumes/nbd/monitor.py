@@ -11,6 +11,7 @@ from io import BufferedRWPair
 from pathlib import Path
 from typing import Any
 
+from computeagent.volumes.away import says_away
 from computeagent.volumes.base import VolumeBackendError
 
 ANSWER_S = 30.0
@@ -35,7 +36,8 @@ class Monitor:
         self._file.flush()
         answer = self._answer()
         if "error" in answer:
-            raise CommandRefused(f"{command}: {answer['error'].get('desc', answer['error'])}")
+            said = f"{command}: {answer['error'].get('desc', answer['error'])}"
+            raise CommandRefused(said, is_away=says_away(said))
         return answer["return"]
 
     def _answer(self) -> dict[str, Any]:

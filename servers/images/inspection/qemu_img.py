@@ -72,14 +72,19 @@ def qcow2_whole_check(path: Path) -> None:
         log.warning("qemu-img does not get through %s: whether it is whole is not known", path)
         return
     if broken := found.get("corruptions"):
-        raise Invalid(
-            _(
-                "The image is damaged: {broken} of its clusters are not in the file or contradict each other. Was it "
-                "cut off?",
-                broken=broken,
-            ),
-            field="file",
-        )
+        raise damaged(broken)
+
+
+def damaged(broken: int) -> Invalid:
+    """What is said of a qcow2 of which so many clusters cannot be read."""
+    return Invalid(
+        _(
+            "The image is damaged: {broken} of its clusters are not in the file or contradict each other. Was it "
+            "cut off?",
+            broken=broken,
+        ),
+        field="file",
+    )
 
 
 def _size_of(info: Mapping[str, Any]) -> int:

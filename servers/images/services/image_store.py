@@ -46,7 +46,7 @@ from servers.images.domain.signatures import MD5, SHA256, digest_wanted
 from servers.images.services.certificates import uploaded_signature_check
 from servers.images.services.image import image_owned
 from servers.images.services.image_tasks import conversion_begin
-from servers.images.services.virtual_size import virtual_size_verified
+from servers.images.services.virtual_size import stored_whole_check, virtual_size_verified
 from servers.images.stores.chosen import byte_store
 from servers.images.stores.store import CHUNK_BYTES, BytesName, ByteStore, ImageBytes, IncomingBytes
 from servers.models import Image, ImageTask, Instance, VolumeBackup
@@ -131,12 +131,9 @@ def image_upload(
             checksums = (expected_sha256.lower(), "" if converted else image.expected_sha256)
             virtual_size = _verified(disk_format, received, checksums, incoming.path)
             incoming.publish()
-            facts: dict[str, Any] = {
-                "checksum_sha256": received.sha256,
-                "digests": received.digests,
-                "virtual_size_bytes": virtual_size,
-                "disk_format": disk_format,
-            }
+            stored_whole_check(disk_format, store, name, received.size_bytes)
+            facts: dict[str, Any] = {"checksum_sha256": received.sha256, "digests": received.digests}
+            facts |= {"virtual_size_bytes": virtual_size, "disk_format": disk_format}
             upload_finish(image, upload_id, received.size_bytes, facts)
     except BaseException as error:
         _abandon(store, name, error)
@@ -270,7 +267,7 @@ def upload_finish(image: Image, upload_id: uuid.UUID, size_bytes: int, facts: di
 def _abandon(store: ByteStore, name: BytesName, error: BaseException) -> None:
     """Remove what was written, and let the row say why. Whatever fails here must not hide `error`."""
     image_id, upload_id = name.image_id, name.upload_id
-    if isinstance(error, Conflict | QuotaExceeded):
+    if isinstance(error, Conflict | QuotaExceeded | Invalid):  # may be found when the bytes have their name
         with contextlib.suppress(Unavailable):
             for stored in store.stored(image_id):
                 if stored.name == name:

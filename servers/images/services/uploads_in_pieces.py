@@ -20,7 +20,7 @@ from servers.images.services.image_store import (
     upload_finish,
 )
 from servers.images.services.pieces import Announced, NotTaken, pieces_begin, pieces_end, pieces_take
-from servers.images.services.virtual_size import virtual_size_verified
+from servers.images.services.virtual_size import stored_whole_check, virtual_size_verified
 from servers.images.stores.chosen import byte_store
 from servers.images.stores.store import BytesName
 from servers.models import Image
@@ -100,9 +100,12 @@ class IncomingImage:
         if announced.upload_id is None:
             raise Invalid(TAKEN_OVER, field="status")
         declared = DiskFormat(image.disk_format)
-        path = partial(byte_store().path, BytesName(self.id, announced.upload_id))
+        store, name = byte_store(), BytesName(self.id, announced.upload_id)
         try:
-            size = virtual_size_verified(declared, head, size_bytes=announced.size_bytes, path=path)
+            size = virtual_size_verified(
+                declared, head, size_bytes=announced.size_bytes, path=partial(store.path, name)
+            )
+            stored_whole_check(declared, store, name, announced.size_bytes)
         except Invalid as error:
             raise NotTaken(error.message) from error
         facts: dict[str, str | int] = {

@@ -113,6 +113,11 @@ class DirectoryStore:
             ) from error
         return ImageBytes(file, max(0, size - offset), descriptor=file.fileno())
 
+    def read_at(self, name: BytesName, offset: int, size_bytes: int) -> bytes:
+        """See ByteStore."""
+        with self.open(name, offset=offset) as data:
+            return data.read(size_bytes)
+
     def size(self, name: BytesName) -> int | None:
         """See ByteStore."""
         try:

@@ -104,6 +104,13 @@ class S3Store:
             return ImageBytes(_Body(answer["Body"]), int(answer["ContentLength"]))
         return ImageBytes(_Body(None), 0)
 
+    def read_at(self, name: BytesName, offset: int, size_bytes: int) -> bytes:
+        """See ByteStore."""
+        range_asked = f"bytes={offset}-{offset + size_bytes - 1}"
+        with s3_errors(f"read image {name.image_id}"), IgnoredCodes({"InvalidRange", "416"}):
+            return bytes(self._client.get_object(**self._at(str(name)), Range=range_asked)["Body"].read())
+        return b""
+
     def size(self, name: BytesName) -> int | None:
         """See ByteStore."""
         with s3_errors("look for an image"), IgnoredCodes(MISSING):

@@ -190,6 +190,9 @@ class ByteStore(Protocol):
     def open(self, name: BytesName, *, offset: int = 0) -> ImageBytes:
         """Read from `offset` on; nothing beyond the end. Raises Unavailable, also for bytes that are not there."""
 
+    def read_at(self, name: BytesName, offset: int, size_bytes: int) -> bytes:
+        """So many of its bytes from `offset` on; fewer at the end. Raises Unavailable as `open`."""
+
     def size(self, name: BytesName) -> int | None:
         """How many bytes are stored whole under this name; None for none."""
 

@@ -8,15 +8,17 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from computeagent.protocol.power import PowerState
-from computeagent.protocol.shut_down import image_shutdown_timeout_s
+from computeagent.protocol.shut_down import SHUTDOWN_TIMEOUT_MAX_S, image_shutdown_timeout_s
 from computeagent.protocol.work import WorkKind
 from controlplane.identity.domain import Caller
 from controlplane.kernel.texts import gettext_noop
 from servers.instances.actions.guards import GUARDS
 from servers.states import TaskState, VmState
 
-POWER_DEADLINE_S = 900.0
-"""Of what ends in moments, or in the ten minutes that a host may give a guest to shut down."""
+MOMENTS_S = 300.0
+"""For what ends in moments, on a host that is busy."""
+POWER_DEADLINE_S = SHUTDOWN_TIMEOUT_MAX_S + MOMENTS_S
+"""Of what ends in moments, after the most that a host may give a guest to shut down."""
 SAVE_DEADLINE_S = 3600.0
 """For what writes or reads the memory or a disk of a large guest."""
 

@@ -36,7 +36,9 @@ FAILURE_RULES: dict[FailureClass, BuildFailureRule] = {
         BuildEnd.RESCHEDULE, counts_against_host=True, words="The host could not build the instance"
     ),
     FailureClass.NETWORK: BuildFailureRule(
-        BuildEnd.RESCHEDULE, counts_against_host=False, words="The network or the image did not reach the host"
+        BuildEnd.RESCHEDULE,
+        counts_against_host=False,
+        words="The network, the image or a volume did not reach the host",
     ),
     FailureClass.POLICY: BuildFailureRule(
         BuildEnd.RESCHEDULE, counts_against_host=False, words="The server group does not allow the chosen host"

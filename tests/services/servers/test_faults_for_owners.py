@@ -58,7 +58,10 @@ def built_by_hand(who: world.People) -> Instance:
     ("failure_class", "message"),
     [
         (FailureClass.HOST, "The host could not build the instance (class host, step spawning)."),
-        (FailureClass.NETWORK, "The network or the image did not reach the host (class network, step spawning)."),
+        (
+            FailureClass.NETWORK,
+            "The network, the image or a volume did not reach the host (class network, step spawning).",
+        ),
         (FailureClass.POLICY, "The server group does not allow the chosen host (class policy, step spawning)."),
     ],
 )

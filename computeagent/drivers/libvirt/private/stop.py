@@ -1,10 +1,8 @@
 """The end of a private libvirtd, when a person asks for it: of its guests first, unless they shall go on."""
 
 import signal
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text
@@ -12,7 +10,7 @@ from computeagent.drivers.libvirt.connection import Connection
 from computeagent.drivers.libvirt.private.daemon import PrivateDaemon
 from computeagent.drivers.libvirt.private.layout import Layout, layout_of
 from computeagent.drivers.libvirt.private.probe import process_end
-from computeagent.drivers.libvirt.shutting_down import domain_stop, power_button_press
+from computeagent.drivers.libvirt.shutting_down import domains_stop
 from controlplane.kernel.file_locks import lock_holder
 
 END_S = 15.0
@@ -49,28 +47,16 @@ def private_daemon_stop(root: Path, *, cache: Path, grace_s: float, keep_guests:
 
 
 def _guests_stop(daemon: PrivateDaemon, grace_s: float) -> int:
-    """All are asked before any is waited for."""
     connection = Connection(daemon.layout.uri, before_connect=daemon.ensure_running)
     connection.open()
     try:
         domains = [domain for domain in connection.handle().listAllDomains(0) if domain.isActive()]
-        end = time.monotonic() + grace_s
-        for domain in domains if grace_s else ():
-            _ask(domain)
-        for domain in domains:
-            domain_stop(domain, grace_s=max(0.0, end - time.monotonic()))
+        domains_stop(domains, grace_s=grace_s)
     except LibvirtError as error:
         raise DriverError(f"stopping the guests of {daemon.layout.root}: {error_text(error)}") from error
     finally:
         connection.close()
     return len(domains)
-
-
-def _ask(domain: Any) -> None:
-    try:
-        power_button_press(domain)
-    except LibvirtError:
-        return  # it is off already, or cannot be asked
 
 
 def _end(layout: Layout) -> bool:

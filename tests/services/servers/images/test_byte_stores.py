@@ -66,6 +66,8 @@ def test_bytes_come_back_whole_and_from_every_offset(store: ByteStore) -> None:
         with store.open(name, offset=offset) as found:
             assert found.size_bytes == max(0, len(data) - offset)
             assert b"".join(found) == data[offset:]
+    for offset, size in ((0, 104), (16_777_215, 2), (len(data) - 1, 5), (len(data), 5)):
+        assert store.read_at(name, offset, size) == data[offset : offset + size]
     assert store.size(name) == len(data)
     assert listed(store) == [(name, False)]
 

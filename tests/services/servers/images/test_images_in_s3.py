@@ -18,6 +18,7 @@ from servers.images.services.image_store import image_chunks, image_delete, imag
 from servers.images.stores.chosen import byte_store
 from servers.images.stores.store import BytesName
 from servers.models import Image
+from tests.fixtures.disk_images import converted
 from tests.fixtures.s3_server import S3Server
 from tests.worlds.cloud import client_of, people
 
@@ -31,8 +32,8 @@ def in_s3(settings: Any, s3_server: S3Server) -> Any:
     return settings
 
 
-def image() -> Image:
-    return image_create(caller=None, name="i", visibility="public", disk_format="raw")
+def image(disk_format: str = "raw") -> Image:
+    return image_create(caller=None, name="i", visibility="public", disk_format=disk_format)
 
 
 def upload(made: Image, data: bytes, **more: Any) -> Image:
@@ -59,6 +60,17 @@ def test_wrong_checksum_leaves_no_bytes_and_no_unfinished_upload() -> None:
         upload(made, b"x" * 9_000_000, expected_sha256="0" * 64)
     made.refresh_from_db()
     assert (made.status, stored()) == ("killed", [])
+
+
+@pytest.mark.parametrize("part", [0.4, 0.6, 0.95])
+def test_image_that_was_cut_off_is_killed_with_the_reason_and_leaves_no_bytes(part: float) -> None:
+    data = converted(os.urandom(2**21), "qcow2")
+    made = image(disk_format="qcow2")
+    with pytest.raises(Invalid, match="Was it cut off"):
+        upload(made, data[: int(len(data) * part)])
+    made.refresh_from_db()
+    assert (made.status, "damaged" in made.status_reason, stored()) == ("killed", True, [])
+    assert upload(made, data).status == "active"
 
 
 class Overtaken:

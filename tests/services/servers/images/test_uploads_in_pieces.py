@@ -23,6 +23,7 @@ from servers.images.stores.chosen import byte_store
 from servers.images.stores.parts import PIECE_BYTES
 from servers.images.stores.store import BytesName
 from servers.models import Image
+from tests.fixtures.disk_images import converted
 from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.s3_server import S3Server
 
@@ -147,6 +148,16 @@ def test_bytes_that_are_no_disk_of_the_format_kill_the_image() -> None:
     begin(image, data)
     send(image, data)
     with pytest.raises(Invalid, match="not qcow2"):
+        upload_end(image_id=image.pk)
+    assert (_now(image).status, stored(image)) == ("killed", [])
+
+
+def test_disk_that_was_cut_off_before_it_was_sent_kills_the_image() -> None:
+    image, whole = a_record(), converted(os.urandom(2**21), "qcow2")
+    cut = whole[: len(whole) // 2]
+    begin(image, cut)
+    send(image, cut)
+    with pytest.raises(Invalid, match="Was it cut off"):
         upload_end(image_id=image.pk)
     assert (_now(image).status, stored(image)) == ("killed", [])
 

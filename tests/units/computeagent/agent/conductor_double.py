@@ -106,7 +106,7 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
         self.first_boot_said = NO_FIRST_BOOT
         self.seen_orphans: dict[str, float] = {}
         self.more_orphans = 0
-        self.first_boot_refusal = self.not_removed_because = ""
+        self.first_boot_refusal = self.not_removed_because = self.given_back_because = ""
         self.orphan_grace_s = 0.2
         self.returns: list[GuestReturn] = []
         self.given_back: list[str] = []
@@ -255,7 +255,7 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
         with self.changed:
             self._any_held(lease)
             self.image_asked.append(offset)
-            if image_id in self.backups:
+            if image_id in self.backups and not self.image_cuts:
                 return iter([self.backups[image_id][offset:]])
             if image_id:
                 self.boot_files_asked.append(image_id)
@@ -370,6 +370,7 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
             work = self._any_held(lease)
             work.state, work.owner, work.lease_until = "waiting", "", 0.0
             self.given_back.append(lease.work_id)
+            self.given_back_because = reason
 
     def orphan_guests(
         self, *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = "", more: int = 0

@@ -91,6 +91,15 @@ def test_connecting_that_was_cut_off_is_let_go_of_too(host: OneHost) -> None:
     assert json.loads(host.state_file.read_text()) == {}
 
 
+def test_pool_that_is_away_is_no_fault_of_its_host(host: OneHost) -> None:
+    guest = having(host.made())
+    for fault, failure_class in (("pool", FailureClass.NETWORK), ("connect", FailureClass.HOST)):
+        host.local.faults = {fault: "it does not work"}
+        with pytest.raises(DriverError, match="it does not work") as raised:
+            host.volumes.connected(guest)
+        assert raised.value.failure_class is failure_class
+
+
 def test_volume_of_several_guests_stays_until_the_last_lets_go(host: OneHost) -> None:
     volume = host.made()
     one, other = having(volume), having(volume)

@@ -4,6 +4,7 @@ import uuid
 
 import pytest
 
+from computeagent.agent.volume_backups import TRIES
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.volume_work import BackupBytes
 from computeagent.protocol.volumes import PoolKind, VolumeSource, VolumeSourceKind, VolumeSpec, VolumeWorkKind
@@ -89,3 +90,19 @@ def test_a_damaged_backup_is_refused_and_named(world: World, volume: VolumeSpec)
     work = world.conductor.volume_order(VolumeWorkKind.VOLUME_CREATE, spec(), source=source, backups=backups)
     eventually(lambda: work.state == "failed")
     assert work.failure == ("record 0 of the backup does not match its checksum", FailureClass.HOST)
+
+
+def test_a_store_that_is_away_fails_no_restore_which_is_done_when_it_is_back(
+    world: World, pool: MemoryBackend, volume: VolumeSpec
+) -> None:
+    world.start()
+    full, restored = backed_up(world, volume, "one"), spec()
+    world.conductor.image_cuts = [(0, Unavailable("the store is away")) for _ in range(TRIES)]
+    source = VolumeSource(VolumeSourceKind.BACKUP, id=full.work_id)
+    backups = (BackupBytes(full.work_id, len(world.conductor.backups[full.work_id]), ""),)
+    work = world.conductor.volume_order(VolumeWorkKind.VOLUME_CREATE, restored, source=source, backups=backups)
+    eventually(lambda: work.state in {"done", "failed"})
+    assert (work.state, work.attempt) == ("done", 2)
+    assert world.conductor.given_back_because == "the store is away"
+    pool.snapshot_create(restored, "now", lambda *_: None)
+    assert list(pool.read(restored, "now")) == list(pool.read(volume, "one"))

@@ -62,6 +62,19 @@ def test_what_a_pool_refuses_is_told_with_whose_fault_it_is(world: World, pool: 
     assert unknown.failure == ("this host has no pool 'nfs'", FailureClass.HOST)
 
 
+def test_pool_that_is_away_fails_no_work_which_is_done_when_it_is_back(world: World, pool: MemoryBackend) -> None:
+    pool.faults["pool"] = "the cluster does not answer"
+    world.start()
+    volume = spec()
+    work = world.conductor.volume_order(VolumeWorkKind.VOLUME_CREATE, volume)
+    eventually(lambda: len(world.conductor.given_back) > 2)
+    assert work.state != "failed"
+    assert world.conductor.given_back_because == "the cluster does not answer"
+    del pool.faults["pool"]
+    eventually(lambda: work.state == "done")
+    assert pool.held() == ((volume.id,), ())
+
+
 def test_users_fault_is_told_as_the_users(world: World) -> None:
     class Small(MemoryBackend):
         def extend(self, volume: VolumeSpec) -> None:  # type: ignore[override]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from computeagent.drivers.libvirt.binding import libvirt
-from computeagent.drivers.libvirt.shutting_down import domain_stop
+from computeagent.drivers.libvirt.shutting_down import domain_stop, domains_stop
 
 pytestmark = pytest.mark.libvirt
 ACPI, AGENT = libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN, libvirt.VIR_DOMAIN_SHUTDOWN_GUEST_AGENT
@@ -94,3 +94,16 @@ def test_guest_that_cannot_be_asked_now_is_asked_again_and_keeps_its_time() -> N
     domain.refusals = 2
     domain_stop(domain, grace_s=60.0, plug_pulled=domain.note("pulled"))
     assert domain.said == ["button"]
+
+
+def test_all_are_asked_before_any_is_waited_for_also_by_their_agents() -> None:
+    deaf, minds_agent = Domain(), Domain(hears="agent")
+    domains_stop([deaf, minds_agent], grace_s=0.02)
+    assert deaf.said == ["button", "destroy"]
+    assert minds_agent.said == ["button", "agent"]
+
+
+def test_of_several_that_get_no_time_none_is_asked() -> None:
+    domains = [Domain(hears="button"), Domain(hears="button")]
+    domains_stop(domains, grace_s=0.0)
+    assert [domain.said for domain in domains] == [["destroy"], ["destroy"]]

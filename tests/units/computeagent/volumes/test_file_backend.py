@@ -104,6 +104,19 @@ def test_a_shared_directory_without_its_marker_is_never_begun_by_a_host(tmp_path
     assert list((tmp_path / "mount").iterdir()) == []
 
 
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_directory_that_is_not_mounted_is_away(
+    contract: VolumeBackendContract, tmp_path: Path, is_shared: bool
+) -> None:
+    world = FileWorld(tmp_path, is_shared=is_shared)
+    volume = contract.volume(world)
+    contract.made(world, volume)
+    world.lose()
+    with pytest.raises(VolumeBackendError, match="mount") as raised:
+        world.again().connect(volume)
+    assert raised.value.is_away
+
+
 def test_names_that_are_no_ids_lead_nowhere(world: FileWorld, contract: VolumeBackendContract) -> None:
     volume = replace(contract.volume(world), id="../../etc/passwd")
     world.keys[volume.id] = b""
@@ -349,8 +362,9 @@ def test_a_full_pool_says_so_with_numbers_and_leaves_nothing(contract: VolumeBac
         volume = contract.volume(world)
         contract.made(world, volume)
         world.put(volume, 0, b"x" * (40 * 2**20))
-        with pytest.raises(VolumeBackendError, match=r"0\.0 GiB free"):
+        with pytest.raises(VolumeBackendError, match=r"0\.0 GiB free") as full:
             world.backend.snapshot_create(volume, str(uuid.uuid4()), nobody)
+        assert not full.value.is_away
         with pytest.raises(VolumeBackendError, match=r"0\.0 GiB free"):
             world.backend.snapshot_target(volume, str(uuid.uuid4()))
         image = _image(world)

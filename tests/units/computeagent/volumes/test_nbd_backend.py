@@ -123,6 +123,9 @@ def test_guests_elsewhere_find_it_where_its_location_says(world: NbdWorld, volum
     world.client().disconnect(volume)
     world.backend.end()
     assert "does not answer" in world.client().report().problem
+    with pytest.raises(VolumeBackendError, match="Connection refused") as raised:
+        world.client().connect(volume)
+    assert raised.value.is_away
 
 
 def test_guests_elsewhere_wait_for_a_server_that_is_away_and_go_on(world: NbdWorld, volume: VolumeSpec) -> None:
