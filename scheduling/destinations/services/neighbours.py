@@ -78,17 +78,17 @@ def _zones_check(places: Sequence[Place]) -> None:
 
 
 def _check(places: Sequence[Place]) -> None:
+    """Claims with equal rules on a node count together; to those with other rules they are neighbours like any."""
     there = neighbours_now({place.node: place.host for place in places})
-    by_node: dict[UUID, list[Place]] = defaultdict(list)
+    alike: dict[tuple[UUID, NeighbourRules], set[str]] = defaultdict(set)
     for place in places:
-        by_node[place.node].append(place)
-    losses = []
-    for node in sorted(by_node):
-        own = frozenset(place.consumer for place in by_node[node])
-        refusal = neighbour_refusal(by_node[node][0].rules, there[node], own)
+        alike[place.node, place.rules].add(place.consumer)
+    losses: dict[UUID, dict[str, Any]] = {}
+    for (node, rules), own in alike.items():
+        refusal = neighbour_refusal(rules, there[node], frozenset(own))
         if refusal is not None:
-            losses.append(loss_of(node, refusal, rule=NEIGHBOURS))
-    _refuse(losses)
+            losses.setdefault(node, loss_of(node, refusal, rule=NEIGHBOURS))
+    _refuse([losses[node] for node in sorted(losses)])
 
 
 def _refuse(losses: Sequence[Mapping[str, Any]]) -> None:
