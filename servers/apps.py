@@ -20,11 +20,10 @@ class ServersConfig(AppConfig):
         from scheduling.fleet.cache.host_details import instance_source_register  # noqa: PLC0415
         from scheduling.fleet.selectors.neighbours import neighbour_source_register  # noqa: PLC0415
         from scheduling.fleet.selectors.present_facts import facts_source_register  # noqa: PLC0415
-        from scheduling.fleet.services.host_zones import instance_counts_register  # noqa: PLC0415
         from scheduling.fleet.services.providers import aggregate_source_register  # noqa: PLC0415
         from servers.bulk.services.notifications import END, ERROR  # noqa: PLC0415
         from servers.checks import register_all  # noqa: PLC0415
-        from servers.instances.selectors.host_instances import LivingInstances, instance_counts  # noqa: PLC0415
+        from servers.instances.selectors.host_instances import LivingInstances  # noqa: PLC0415
         from servers.instances.selectors.neighbours import instance_neighbours  # noqa: PLC0415
         from servers.instances.selectors.preview_facts import instance_preview_facts  # noqa: PLC0415
         from servers.instances.selectors.scheduling_facts import loads_watch  # noqa: PLC0415
@@ -45,6 +44,5 @@ class ServersConfig(AppConfig):
         facts_source_register(instance_preview_facts)
         neighbour_source_register(instance_neighbours)
         instance_source_register(LivingInstances)
-        instance_counts_register(instance_counts)
         event_types_register({*instance_event_types(), *VOLUME_EVENTS, END, ERROR})
         aggregate_source_register("volume pools", shared_pools_reached)

@@ -4,6 +4,7 @@ from placement.services.aggregates import provider_aggregates_set
 from placement.services.audit import audit_inventory_usage
 from placement.services.claims import allocations_claim, allocations_free, allocations_move
 from placement.services.inventories import inventory_put, inventory_remove, inventory_set
+from placement.services.locks import providers_lock
 from placement.services.names import standard_names_sync
 from placement.services.providers import provider_delete, provider_ensure, provider_tree_delete
 from placement.services.replace import allocations_replace
@@ -25,6 +26,7 @@ __all__ = [
     "provider_status_disabled",
     "provider_traits_set",
     "provider_tree_delete",
+    "providers_lock",
     "reshape",
     "standard_names_sync",
 ]

@@ -57,6 +57,12 @@ def provider_lock(provider_uuid: UUID, *, expected_generation: int | None = None
     return provider
 
 
+def providers_lock(provider_uuids: Collection[UUID]) -> None:
+    """Lock these until the transaction ends: who claims there has done so or waits. Unknown ones are skipped."""
+    rows = ResourceProvider.objects.select_for_update(no_key=True).filter(uuid__in=list(provider_uuids)).order_by("pk")
+    list(rows.values_list("pk", flat=True))
+
+
 def providers_touch(ids: Collection[int] = (), *, uuids: Collection[UUID] = (), step: int = 1) -> dict[UUID, Touched]:
     """Lock these providers and record a change: generation + `step`, a new change stamp. Unknown ones are skipped.
 

@@ -1,6 +1,7 @@
 """Which cell a host is in."""
 
 from django.db import models
+from django.db.models.functions import Lower
 
 from controlplane.infra.models import Timestamped
 from scheduling.models.cell import Cell
@@ -16,6 +17,13 @@ class HostMapping(Timestamped):
 
     class Meta:
         ordering = ["host"]
+        constraints = [
+            models.UniqueConstraint(
+                Lower("host"),
+                name="host_mapping_once_whatever_case",
+                violation_error_message="A host of this name, but for capitals, is mapped already.",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.host} in {self.cell_id}"

@@ -1,6 +1,7 @@
 """A service: the agent process of one host, as the control plane knows it."""
 
 from django.db import models
+from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.models import Timestamped, UuidKeyed
@@ -35,7 +36,13 @@ class Service(UuidKeyed, Timestamped):
                 fields=["host", "binary"],
                 name="service_once_per_host",
                 violation_error_message="This host has a service of this name already.",
-            )
+            ),
+            models.UniqueConstraint(
+                Lower("host"),
+                models.F("binary"),
+                name="service_once_whatever_case",
+                violation_error_message="A host of this name, but for capitals, has a service of this name already.",
+            ),
         ]
 
     def __str__(self) -> str:

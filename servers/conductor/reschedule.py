@@ -24,6 +24,7 @@ from servers.instances.services.state import instance_error_set
 from servers.models import Instance, RequestSpec
 from servers.networks.services.instance_ports import instance_ports_free
 from servers.states import TaskState
+from servers.volumes.domain.errors import NoValidBackend
 from servers.volumes.services.with_instances import instance_volumes_release
 
 
@@ -42,7 +43,7 @@ def reschedule(work: Work, lease: WorkLease) -> None:
         raise
     except KilonovaError as error:  # its volumes can be made nowhere: the image they are of is gone
         claims_free([instance.pk])
-        _give_up(instance, lease, error.message, None)
+        _give_up(instance, lease, error, None)
 
 
 def _try_alternates(instance: Instance, lease: WorkLease) -> bool:
@@ -77,7 +78,7 @@ def _schedule_again(instance: Instance, lease: WorkLease, request_id: str) -> No
             inputs = replace(inputs, facts=fleet_facts(spec.typed_body, inputs), is_retry=False)
             found = destinations_select(request=request, inputs=inputs)
         except NoValidHost as error:
-            _give_up(instance, lease, error.message, error.decision_id)
+            _give_up(instance, lease, error, error.decision_id)
             return
         one = found.instances[0]
         try:
@@ -85,7 +86,7 @@ def _schedule_again(instance: Instance, lease: WorkLease, request_id: str) -> No
         except NoCapacity as error:
             claims_free([instance.pk])
             if one.selected.host in tried:  # a policy without RetryFilter and one host
-                _give_up(instance, lease, error.message, found.decision_id)
+                _give_up(instance, lease, error, found.decision_id)
                 return
             tried.append(one.selected.host)
         else:
@@ -105,20 +106,23 @@ def _redispatch(instance: Instance, lease: WorkLease, choice: list, decision_id:
         raise
 
 
-def _give_up(instance: Instance, lease: WorkLease, reason: str, decision_id: uuid.UUID | None) -> None:
+def _give_up(instance: Instance, lease: WorkLease, error: KilonovaError, decision_id: uuid.UUID | None) -> None:
+    """The owner reads the fault, the action and the notification; names of pools and their room are for operators."""
     last = instance.hosts_tried[-1] if instance.hosts_tried else ""
+    said = error.for_owner() if isinstance(error, NoValidBackend) else error
     message = _(
         "No host is left after {count} of {attempts_allowed} attempts: {reason}",
         count=len(instance.hosts_tried),
         attempts_allowed=attempts_allowed(),
-        reason=reason,
+        reason=said.message,
     )
+    details = error.message if said is not error else ""
     with transaction.atomic():
-        work_finish(lease=lease, outcome={"error": message})
+        work_finish(lease=lease, outcome={"error": details or message})
         instance_error_set(instance.pk, decision_id=decision_id)
         instance_ports_free([instance.pk])
         instance_volumes_release(instance_uuid=instance.pk, is_terminated=False)
-        fault_record(instance_id=instance.pk, message=message, step="reschedule", host=last)
+        fault_record(instance_id=instance.pk, message=message, step="reschedule", host=last, details=details)
         action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=message)
         emit_build_failures([instance.pk], exception="MaxRetriesExceeded", message=message)
 

@@ -35,7 +35,7 @@ from scheduling.domain.hosts.topology_needs import (
     needs_within,
     topology_needs,
 )
-from scheduling.domain.neighbours import neighbour_terms
+from scheduling.domain.neighbours import neighbour_rules, neighbour_terms
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.group_counts import group_count_limits, limits_on
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -44,7 +44,7 @@ from scheduling.domain.trace.trace import InstanceSelection, Outcome, Trace
 from scheduling.errors import ClaimsExhausted, NoValidHost
 from scheduling.fleet.selectors.candidates import RequestRead, request_read
 from scheduling.fleet.selectors.hosts import host_takes_new_instances
-from scheduling.policies.selectors.policies import shadow_is_known
+from scheduling.policies.selectors.policies import policies_as_polled, shadow_is_known
 from scheduling.policies.services.shadow import shadow_offer
 from scheduling.schedulers.run import scheduler_run, view_age_allowed_s
 from scheduling.topology.domain.grant import TopologyNeeds
@@ -120,7 +120,7 @@ def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UU
     """Claim an alternate for one instance that holds nothing now. No new scheduling.
 
     Raises NoCapacity when the room is gone, cells and devices included, the instance would break the rule of its group
-    or one about neighbours there, or the host has been disabled or went down since it was ranked.
+    or one about neighbours there, or the host has been disabled, went down or left its zone since it was ranked.
     """
     if not host_takes_new_instances(host=selection.host):
         raise NoCapacity(_("Host {host} is down or disabled now.", host=selection.host), host=selection.host)
@@ -135,7 +135,16 @@ def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UU
     claims_make_among(
         [claim],
         [TopologyRequest(instance_uuid, selection.compute_node_uuid, needs)] if needs else [],
-        [Place.of(claim, selection.compute_node_uuid, selection.host, selection.limits, selection.neighbours)],
+        [
+            Place(
+                consumer=str(instance_uuid),
+                node=selection.compute_node_uuid,
+                host=selection.host,
+                zone=selection.availability_zone,
+                default_zone=policies_as_polled().policy().options.default_availability_zone,
+                rules=neighbour_rules(selection.limits, selection.neighbours),
+            )
+        ],
     )
 
 
@@ -247,10 +256,17 @@ def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[At]) -> bool:
 
 
 def _places(draft: DecisionDraft, claims: Sequence[Claim], trace: Trace) -> list[Place]:
-    """Where the claims are, with what must be so there of their neighbours."""
+    """Where the claims are, with what must be so there."""
     terms = _neighbours(draft)
     return [
-        Place.of(claim, UUID(one.compute_node_uuid), one.host, one.limits, terms)
+        Place(
+            consumer=str(claim.consumer_uuid),
+            node=UUID(one.compute_node_uuid),
+            host=one.host,
+            zone=one.availability_zone,
+            default_zone=draft.policy.options.default_availability_zone,
+            rules=neighbour_rules(one.limits, terms),
+        )
         for claim, one in zip(claims, (each.selected for each in trace.selections), strict=True)
     ]
 

@@ -81,7 +81,12 @@ def operator_spoke(*, host: str, disabled: bool) -> None:
     """An operator disabled or enabled the host: from now on it is not this counter's to enable; enabled is trusted."""
     if not disabled:
         build_failure_reset(host=host)
-    BuildFailures.objects.filter(host=host, disabled_at__isnull=False).update(disabled_at=None)
+    counter_gives_way(host=host)
+
+
+def counter_gives_way(*, host: str) -> bool:
+    """Whether the counter had the host disabled; if so, it is not the counter's to enable any more."""
+    return bool(BuildFailures.objects.filter(host=host, disabled_at__isnull=False).update(disabled_at=None))
 
 
 def failure_rule() -> HostDisableRule:

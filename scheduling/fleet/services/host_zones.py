@@ -1,35 +1,35 @@
 """Which zone a host is in: only one, and the same for as long as instances are on it."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from uuid import UUID
 
 from controlplane.kernel.errors import NotFound
 from controlplane.kernel.texts import phrase as _
+from placement.services import providers_lock
 from scheduling.errors import HostInUse, ZoneConflict
+from scheduling.fleet.selectors.neighbours import neighbours_now
 from scheduling.fleet.selectors.zones import default_zone, zones_by_host
-from scheduling.models import Aggregate, AggregateHost, HostMapping
-
-InstanceCounts = Callable[[Collection[str]], Mapping[str, int]]
-_COUNTS: list[InstanceCounts] = []
-
-
-def instance_counts_register(counts: InstanceCounts) -> None:
-    """Let this say how many instances are on each of these hosts. Called when the apps are ready."""
-    _COUNTS[:] = [counts]
+from scheduling.models import Aggregate, AggregateHost, ComputeNode, HostMapping
 
 
 @contextmanager
 def zones_unchanged(hosts: Iterable[str]) -> Iterator[None]:
     """Hosts with instances are in the same zone afterwards as before: an instance keeps the zone that it was made in.
 
-    Raises HostInUse, for which the caller's transaction must be undone; NotFound for a host that there is not.
+    So does one that has a claim there and no row yet. Raises HostInUse, for which the caller's transaction must be
+    undone; NotFound for a host that there is not.
     """
     locked = hosts_lock(hosts)
+    nodes = dict(ComputeNode.objects.filter(host__in=locked).values_list("pk", "host"))
+    # Who claims there has done so and is counted below, or waits and then asks which zone the host is in.
+    providers_lock(nodes)
     before = zones_by_host(hosts=locked)
     yield
     after, default = zones_by_host(hosts=locked), default_zone()
     moved = [host for host in locked if before.get(host, default) != after.get(host, default)]
-    counts = _COUNTS[0](moved) if moved and _COUNTS else {}
+    counts = _instance_counts({node: host for node, host in nodes.items() if host in moved})
     in_use = [host for host in moved if counts.get(host)]
     if not in_use:
         return
@@ -51,6 +51,14 @@ def zones_unchanged(hosts: Iterable[str]) -> Iterator[None]:
         zone=before.get(first, default),
         wanted_zone=after.get(first, default),
     )
+
+
+def _instance_counts(nodes: Mapping[UUID, str]) -> dict[str, int]:
+    """How many are on each host or have a claim there."""
+    there: dict[str, set[str]] = defaultdict(set)
+    for node, neighbours in (neighbours_now(nodes) if nodes else {}).items():
+        there[nodes[node]].update(one.uuid for one in neighbours)
+    return {host: len(uuids) for host, uuids in there.items()}
 
 
 def hosts_lock(hosts: Iterable[str]) -> list[str]:

@@ -2,14 +2,15 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import Case, F, When
-from django.db.models.functions import Coalesce, Greatest, Now
+from django.db import IntegrityError, transaction
+from django.db.models import Case, F, Value, When
+from django.db.models.functions import Coalesce, Greatest, Lower, Now
 
 from computeagent.protocol.bounds import JSON_MAX_BYTES
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
@@ -70,7 +71,6 @@ def host_register(*, host: str, report: HostReport) -> Registration:
         service = _service_seen(host, version_number(report.versions.service))
         node = _node_write(service, report)
         topology_store(node, report)
-        HostMapping.objects.get_or_create(host=host, defaults={"cell_id": CELL1_ID})
         service = safe_mode_follow(service, node.safe_mode)
         node_provider_sync(node=node, disabled=service.disabled)
         host_aggregates_mirror(host=host)
@@ -181,19 +181,30 @@ def _check(host: str, report: HostReport) -> None:
 
 def host_name_check(*, host: str) -> None:
     """Raises Conflict where another host's name differs in capitals alone: no DNS and few people tell them apart."""
-    others = Service.objects.filter(host__iexact=host).exclude(host=host)
-    if (other := others.values_list("host", flat=True).first()) is not None:
-        raise Conflict(
-            _("There is a host {other} already: {host} differs from it in capitals alone.", other=other, host=host),
-            field="host",
-            host=other,
-        )
+    for model in (Service, HostMapping):
+        others = model._default_manager.alias(folded=Lower("host")).filter(folded=Lower(Value(host))).exclude(host=host)
+        if (other := others.values_list("host", flat=True).first()) is not None:
+            raise Conflict(
+                _("There is a host {other} already: {host} differs from it in capitals alone.", other=other, host=host),
+                field="host",
+                host=other,
+            )
+
+
+@contextmanager
+def _name_is_free(host: str) -> Iterator[None]:
+    """A name is one host's, whatever its capitals: of two that come at the same moment the database lets one in."""
+    try:
+        yield
+    except IntegrityError:  # of a `get_or_create`, which has a savepoint of its own: the transaction goes on
+        host_name_check(host=host)
+        raise
 
 
 def _service_seen(host: str, version: int) -> Service:
-    service, is_new = Service.objects.get_or_create(host=host, binary=COMPUTE_BINARY)
-    if is_new:
-        host_name_check(host=host)
+    with _name_is_free(host):
+        service, is_new = Service.objects.get_or_create(host=host, binary=COMPUTE_BINARY)
+        HostMapping.objects.get_or_create(host=host, defaults={"cell_id": CELL1_ID})
     Service.objects.filter(id=service.id).update(
         last_seen_up=Now(), report_count=F("report_count") + 1, version=version
     )

@@ -1,36 +1,23 @@
-"""A host whose agent is locked out gets no new instances: nobody would build them.
-
-As in safe mode, the service is disabled with a reason that says who did it, and enabled again by the same; a host that
-an operator disabled stays as they left it.
-"""
+"""A host whose agent is locked out gets no new instances: nobody would build them."""
 
 from django.db import transaction
 
-from scheduling.fleet.services.service_switch import service_switch
+from scheduling.fleet.services.automatic_disable import LOCKED_OUT, disable_by, enable_by
 from scheduling.models import COMPUTE_BINARY, Service
-
-LOCKED_OUT = "AUTO: locked out: "
-"""What the reason begins with that this module gives."""
 
 
 def service_lock_out(*, host: str, reason: str) -> bool:
     """No new instances from now on. Returns whether that changed anything: not where it is disabled, or unknown."""
     with transaction.atomic():
         service = _locked(host)
-        if service is None or service.disabled:
-            return False
-        service_switch(host, disabled=True, reason=LOCKED_OUT + reason)
-    return True
+        return service is not None and disable_by(service, LOCKED_OUT, reason) is not None
 
 
 def service_let_in(*, host: str) -> bool:
     """Its agent is let in again: new instances may come, if none but this module said they may not."""
     with transaction.atomic():
         service = _locked(host)
-        if service is None or not service.disabled or not service.disabled_reason.startswith(LOCKED_OUT):
-            return False
-        service_switch(host, disabled=False, reason="")
-    return True
+        return service is not None and enable_by(service, LOCKED_OUT) is not None
 
 
 def _locked(host: str) -> Service | None:

@@ -1,11 +1,11 @@
-"""A claim lost on a host's cells, devices or neighbours, in the words in which Placement's shortages are kept."""
+"""A claim lost on a host's cells, devices, neighbours or zone, in the words in which Placement's shortages are kept."""
 
 from typing import Any
 from uuid import UUID
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 
-TOPOLOGY, NEIGHBOURS = "topology", "neighbours"
+TOPOLOGY, NEIGHBOURS, ZONE = "topology", "neighbours", "zone"
 """Stand in `rule` of such a loss, where Placement's have the rule of an inventory."""
 
 _CLASSES = {
@@ -21,6 +21,7 @@ _CLASSES = {
     RefusalReason.IO_OPS: "io_ops",
     RefusalReason.OTHER_FLAVOR_ON_HOST: "flavor",
     RefusalReason.NOT_DIFFERENT_HOST: "instance",
+    RefusalReason.WRONG_ZONE: "zone",
 }
 
 

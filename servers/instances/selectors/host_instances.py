@@ -1,12 +1,12 @@
 """Every living instance by its host, for filters and weighers that read the instances of a host one by one."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 
 from scheduling.domain.hosts.host_details import NO_FLAVOR, NO_SNAPSHOTS, HostInstance, InstanceSnapshots
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
@@ -36,12 +36,6 @@ _COLUMNS = (
     "launched_at",
 )
 _OF_FLAVOR, _OF_IMAGE = (frozenset(each.name for each in fields(kind)) for kind in (FlavorSnapshot, ImageSnapshot))
-
-
-def instance_counts(hosts: Collection[str]) -> Mapping[str, int]:
-    """How many living instances are on each of these, where there are any. One query."""
-    rows = Instance.objects.filter(host__in=hosts, deleted_at__isnull=True).order_by()
-    return dict(rows.values_list("host").annotate(Count("pk")))
 
 
 class LivingInstances:

@@ -32,6 +32,7 @@ from servers.repair.services.neighbour_audit import neighbour_faults
 from servers.repair.services.network_audit import network_faults
 from servers.repair.services.topology_audit import topology_faults
 from servers.repair.services.volume_audit import volume_faults, volume_owners
+from servers.repair.services.zone_audit import zone_faults
 from servers.states import DELETING_TASKS, TaskState, VmState
 
 OVERDUE_GRACE_S = 30.0
@@ -64,6 +65,7 @@ def audit_findings() -> list[Violation]:
         *_allocations_without_owner(held, owners | volumes | client_consumers(), open_work),
         *(Violation(*fault) for fault in topology_faults(instances, owners, open_work)),
         *(Violation(*fault) for fault in neighbour_faults(instances)),
+        *(Violation(*fault) for fault in zone_faults(instances)),
         *_requests_without_end(instances, pending, open_work),
         *(Violation(*fault) for fault in network_faults()),
         *(Violation(*fault) for fault in volume_faults()),

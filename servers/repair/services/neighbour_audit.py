@@ -38,7 +38,7 @@ def neighbour_faults(instances: Sequence[Instance]) -> Iterator[NeighbourFault]:
             message = f"has instances of several flavors, {refusal.available}, and {refusal.stage} allows one"
             yield NeighbourFault(INVARIANT, host, message, evidence)
         else:
-            message = f"has {refusal.available} instances, and {refusal.stage} allows {refusal.wanted}"
+            message = f"holds {refusal.available} of at most {refusal.wanted} instances by {refusal.stage}"
             yield NeighbourFault(INVARIANT, host, message, {**evidence, "limit": refusal.wanted})
 
 
@@ -64,7 +64,5 @@ def _of_group(group: ServerGroup, by_host: Mapping[str, list[str]], policy: Poli
             yield NeighbourFault(INVARIANT, str(group.pk), message, evidence)
         for host, count in counts.items():
             if count > maximum:
-                message = (
-                    f"is server group {group.name} of at most {maximum} members on a host, and has {count} on {host}"
-                )
+                message = f"is server group {group.name}, and has {count} of at most {maximum} members on {host}"
                 yield NeighbourFault(INVARIANT, str(group.pk), message, evidence)

@@ -3,7 +3,9 @@
 from collections import Counter
 
 from controlplane.kernel.errors import Conflict, Invalid, NoCapacity, NotFound
+from controlplane.kernel.texts import joined
 from controlplane.kernel.texts import phrase as _
+from servers.volumes.domain.pool_choice import PoolReason, owner_words
 
 
 class VolumeNotFound(NotFound):
@@ -92,11 +94,18 @@ class NoValidBackend(NoCapacity):
 
     def for_owner(self) -> "NoValidBackend":
         """The same for whoever may not know of pools: how many of them refuse it for which reason."""
-        reasons = Counter(str(one["words"]) for one in self.extra.get("pools", ()))
-        said = "; ".join(
-            f"{count} {'pool' if count == 1 else 'pools'}: {words}" for words, count in reasons.most_common(5)
+        reasons = Counter(
+            owner_words(PoolReason(one["reason"]), one["words"], wanted=one["wanted"])
+            for one in self.extra.get("pools", ())
         )
+        said = joined((_counted(count, words) for words, count in reasons.most_common(5)), "{first}; {rest}")
         return NoValidBackend(_("No storage pool can have the volume. {said}.", said=said or _("There is none")))
+
+
+def _counted(count: int, words: str) -> str:
+    if count == 1:
+        return _("{count} pool: {words}", count=count, words=words)
+    return _("{count} pools: {words}", count=count, words=words)
 
 
 class PoolUnreachable(Conflict):

@@ -175,6 +175,21 @@ def pools_choose(request: PoolRequest, pools: Iterable[PoolFacts]) -> PoolChoice
     return PoolChoice(fitting, refusals)
 
 
+# What pools are called, and how full they are, is the installation's own business.
+_OWNER_WORDS = {
+    PoolReason.OTHER_POOL: _("is not the one that is asked for"),
+    PoolReason.TYPE: _("is for volumes of other types"),
+    PoolReason.KIND: _("is for volumes of other types"),
+}
+
+
+def owner_words(reason: PoolReason, words: str, *, wanted: int) -> str:
+    """The words of a refusal for owners of volumes, without names of pools and without what is free of one."""
+    if reason in (PoolReason.SPACE, PoolReason.DISK_SPACE):
+        return _("has less than {wanted} GiB free", wanted=wanted)
+    return _OWNER_WORDS.get(reason, words)
+
+
 def refusals_words(refusals: Collection[PoolRefusal]) -> str:
     """One sentence for all of them: each reason once, with the pools that have it."""
     if not refusals:

@@ -10,11 +10,14 @@ from django.test.utils import CaptureQueriesContext
 from controlplane.identity.models import Project
 from controlplane.kernel.errors import NoCapacity
 from placement.domain import Claim
+from placement.selectors import allocations_by_consumer
 from placement.services import allocations_claim, allocations_free
 from scheduling.decisions.selectors.decisions import decision_content
 from scheduling.destinations.selectors.inputs import scheduling_inputs
+from scheduling.destinations.services.neighbours import Place, claims_make_among
 from scheduling.destinations.services.select import alternate_claim, destinations_select
 from scheduling.destinations.services.selections import Destinations, selection_from_json, selection_to_json
+from scheduling.domain.neighbours import NeighbourRules
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.errors import NoValidHost
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
@@ -175,3 +178,49 @@ def test_number_of_queries_does_not_depend_on_the_number_of_hosts() -> None:
 
     # The first run fills caches.
     assert counts[1] == counts[2]
+
+
+def claimed_at_once(*rules: NeighbourRules) -> None:
+    """One batch of claims on one host, each with rules of its own."""
+    node, project = ComputeNode.objects.get().pk, Project.objects.create(name="tenant")
+    claims = [Claim(uuid.uuid4(), PROJECT, USER, {node: {"VCPU": 1, "MEMORY_MB": 64}}) for _ in rules]
+    for claim, rule in zip(claims, rules, strict=True):
+        BuildRequest.objects.create(
+            instance_uuid=claim.consumer_uuid,
+            project=project,
+            user_id=USER,
+            reservation_id=uuid.uuid4(),
+            vcpus=1,
+            memory_mib=1,
+            instance_body={"flavor_id": rule.flavor_id},
+        )
+    places = [
+        Place(str(claim.consumer_uuid), node, "cmp-00", "nova", "nova", rule)
+        for claim, rule in zip(claims, rules, strict=True)
+    ]
+    claims_make_among(claims, [], places)
+
+
+def losses_of(*rules: NeighbourRules) -> list[tuple[Any, ...]]:
+    fleet(1)
+    with pytest.raises(NoCapacity) as refused:
+        claimed_at_once(*rules)
+    assert allocations_by_consumer() == {}
+    return [(one["reason"], one["wanted"], one["free"]) for one in refused.value.extra["shortages"]]
+
+
+@pytest.mark.parametrize("least_last", [True, False])
+def test_each_claim_of_a_batch_keeps_its_own_limit(least_last: bool) -> None:
+    rules = [NeighbourRules(max_instances=9), NeighbourRules(max_instances=1)]
+    assert losses_of(*(rules if least_last else rules[::-1])) == [("num_instances", 1, 1)]
+
+
+def test_claims_of_a_batch_with_other_flavors_are_no_company() -> None:
+    mine, yours = NeighbourRules(flavor_id="a"), NeighbourRules(flavor_id="b")
+    assert losses_of(mine, yours) == [("other_flavor_on_host", "a", "b")]
+
+
+def test_claims_of_a_batch_with_equal_rules_count_together() -> None:
+    fleet(1)
+    claimed_at_once(*[NeighbourRules(max_instances=2, max_io_ops=2, flavor_id="a")] * 2)
+    assert len(allocations_by_consumer()) == 2

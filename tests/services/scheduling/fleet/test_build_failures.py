@@ -11,6 +11,7 @@ from computeagent.protocol.steps import FailureClass
 from controlplane.work.models import Heal
 from placement.selectors.providers import provider_traits_by_uuid
 from scheduling.fleet.services.build_failures import build_failure_count, build_failure_reset, build_failures_round
+from scheduling.fleet.services.lockout import service_let_in, service_lock_out
 from scheduling.fleet.services.service_states import service_disable, service_enable
 from scheduling.models import BuildFailures, ComputeNode, Service
 from tests.worlds import cloud as world
@@ -143,3 +144,33 @@ def test_limit_of_zero_never_disables(settings: Any) -> None:
     world.host("h1")
     fail(20)
     assert result() == (20, False)
+
+
+def test_host_that_is_locked_out_meanwhile_is_not_enabled_when_its_failures_are_forgotten() -> None:
+    world.host("h1")
+    fail(5)
+    assert service_lock_out(host="h1", reason="revoked")
+    quiet(1)
+    assert build_failures_round() == 0
+    assert (result(), Service.objects.get().disabled_reason) == ((2, True), "AUTO: locked out: revoked")
+    assert service_let_in(host="h1")
+    assert result() == (2, False)
+
+
+def test_host_in_safe_mode_is_enabled_by_that_alone_and_judged_anew_afterwards() -> None:
+    world.host("h1")
+    fail(4)
+    world.host("h1", safe_mode="no guest is there")
+    assert Service.objects.get().disabled_reason == "AUTO: safe mode: no guest is there"
+    world.host("h1")
+    assert result() == (4, False)
+    assert build_failures_round() == 1
+    assert (result()[1], Service.objects.get().disabled_reason[:15]) == (True, "Failed 4 builds")
+
+
+def test_failures_of_a_host_that_an_operator_disabled_give_way_to_nothing() -> None:
+    world.host("h1")
+    fail(4)
+    service_disable(host="h1", reason="new disks")
+    assert not service_lock_out(host="h1", reason="revoked")
+    assert Service.objects.get().disabled_reason == "new disks"

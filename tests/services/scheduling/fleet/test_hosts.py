@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
@@ -128,6 +128,21 @@ def test_host_whose_name_differs_in_capitals_alone_is_refused_and_told_the_other
     assert refused.value.extra["host"] == "HV-1"
     assert not Service.objects.filter(host="hv-1").exists()
     host_register(host="HV-1", report=report("one"))
+
+
+def test_database_itself_has_no_two_names_that_differ_in_capitals_alone() -> None:
+    host_register(host="HV-1", report=report("one"))
+    for row in (Service(host="hv-1"), HostMapping(host="hv-1", cell_id=CELL1_ID)):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            row.save()
+    Service.objects.create(host="hv-1", binary="nova-conductor")
+
+
+def test_name_of_a_mapping_alone_is_taken_too() -> None:
+    host_register(host="HV-1", report=report("one"))
+    Service.objects.filter(host="HV-1").delete()
+    with pytest.raises(Conflict, match="There is a host HV-1 already: hv-1 differs"):
+        host_register(host="hv-1", report=report("two"))
 
 
 def test_hypervisor_of_another_host_is_refused() -> None:

@@ -40,7 +40,7 @@ def test_groups_that_stand_wrong_are_named_with_their_hosts() -> None:
             1,
             "is server group g-affinity of members that must be on one host, and has 2 on h1, 1 on h2",
         ),
-        str(crowded.pk): (1, "is server group g-anti-affinity of at most 1 members on a host, and has 2 on h1"),
+        str(crowded.pk): (1, "is server group g-anti-affinity, and has 2 of at most 1 members on h1"),
     }
     assert found.keys() <= {one.subject for one in audit_findings()}
     members = next(one.evidence["members"] for one in faults() if one.subject == str(torn.pk))
@@ -77,7 +77,7 @@ def test_hosts_above_a_limit_of_the_active_policy_are_named() -> None:
 
     (one,) = faults()
     assert (one.invariant, one.subject) == (1, "h1")
-    assert one.message == "has 3 instances, and NumInstancesFilter allows 2"
+    assert one.message == "holds 3 of at most 2 instances by NumInstancesFilter"
     assert (one.evidence["has"], one.evidence["limit"]) == (3, 2)
 
 

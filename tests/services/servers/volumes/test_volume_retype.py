@@ -164,7 +164,7 @@ def test_deleted_while_something_of_it_is_left_it_goes(pools: Pools) -> None:
         ({}, "secret", {"may_move": True}, Invalid, "is not encrypted, and volumes of type secret are encrypted"),
         ({"state": "in-use"}, "several", {}, InvalidVolume, "must be available to be given to several"),
         ({}, "large", {}, Invalid, "at least 9"),
-        ({}, "nowhere", {"may_move": True}, NoValidBackend, "volumes of type nowhere are"),
+        ({}, "nowhere", {"may_move": True}, NoValidBackend, "is for volumes of other types"),
         ({}, "none", {}, NotFound, "none does not exist"),
     ],
 )

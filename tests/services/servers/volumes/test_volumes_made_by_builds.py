@@ -12,6 +12,7 @@ from computeagent.protocol.work import WorkKind
 from computeagent.volumes.memory import MemoryBackend
 from controlplane.work.models import Work
 from scheduling.models import Service
+from scheduling.policies.services.policies import policy_create
 from servers.images.services.image import image_create
 from servers.images.services.image_store import image_upload
 from servers.instances.domain.rebuild_rules import InstanceRebuild
@@ -178,3 +179,31 @@ def test_pool_that_cannot_encrypt_gets_no_encrypted_volume(tmp_path: Path) -> No
     h2.do(WorkKind.BUILD)
     root = Volume.objects.get()
     assert (root.is_encrypted, root.state) == (True, "in-use")
+
+
+def test_owner_is_told_that_no_pool_has_room_and_operators_of_which_and_how_much(tmp_path: Path) -> None:
+    """The first volume is made where most is free, and leaves too little for the second; what says that the host was
+    tried is a filter, which a forced host skips.
+    """
+    who = people_and_image()
+    policy_create(body={"filters": ["RetryFilter"]}, activate=True)
+    sizes = {"a-secret": 4, "b-secret": 10}
+    Hands("h1", tmp_path, pools=[MemoryBackend(name, total_gib=gib) for name, gib in sizes.items()])
+    data = {"source_type": "blank", "destination_type": "volume", "volume_size": 10}
+    devices = [*boot_new(volume_size=4)["block_device_mapping_v2"], data]
+    (made,) = world.create(who.admin, image="", block_device_mapping_v2=devices, availability_zone="nova:h1")
+    world.pump()
+    clients = [world.client_of(caller) for caller in (who.member, who.admin)]
+
+    member, admin = (one.get(f"/api/instances/{made.pk}/").json() for one in clients)
+
+    begins = "No host is left after 1 of 3 attempts: No storage pool can have the volume."
+    assert member["vm_state"] == "error"
+    assert member["fault"]["message"] == admin["fault"]["message"] == f"{begins} 2 pools: has less than 10 GiB free."
+    assert admin["fault"]["details"] == (
+        "No pool can have the volume. "
+        "a-secret: wants 10 GiB, has 4 of 4 GiB free; b-secret: wants 10 GiB, has 6 of 10 GiB free."
+    )
+    told, known = (one.get(f"/api/instances/{made.pk}/journey/").text for one in clients)
+    for text in ("-secret", "6 of 10"):
+        assert (text in str(member), text in told, text in known) == (False, False, True)

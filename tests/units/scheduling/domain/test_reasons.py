@@ -26,9 +26,11 @@ def test_every_reason_has_a_sentence_that_is_not_its_code(reason: RefusalReason)
         ),
         (Refusal(RefusalReason.DISABLED, detail="new disks"), "the compute service is disabled (new disks)"),
         (Refusal(RefusalReason.DOWN), "the compute service is down"),
+        (Refusal(RefusalReason.IO_OPS, wanted=8, available=9), "has 9 of at most 8 heavy operations under way"),
+        (Refusal(RefusalReason.NUM_INSTANCES, wanted=1, available=1), "holds 1 of at most 1 instances"),
         (
-            Refusal(RefusalReason.IO_OPS, wanted=8, available=9),
-            "has 9 heavy operations under way, fewer than 8 allowed",
+            Refusal(RefusalReason.GROUP_ANTI_AFFINITY, wanted=1, available=1),
+            "holds 1 of the server group, at most 1 allowed",
         ),
     ],
 )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from computeagent.protocol.volumes import PoolAbility
+from servers.volumes.domain.errors import NoValidBackend
 from servers.volumes.domain.pool_choice import (
     PoolFacts,
     PoolReason,
@@ -94,6 +95,30 @@ def test_equal_refusals_are_said_once() -> None:
         "ceph: gets no new volumes: an administrator disabled it."
     )
     assert "no host reports one" in refusals_words([])
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"size_gib": 41}, "has less than 41 GiB free"),
+        ({"size_gib": 1, "pools": ("ceph",), "type_name": "gold"}, "is for volumes of other types"),
+        ({"size_gib": 1, "kinds": ("rbd",), "type_name": "gold"}, "is for volumes of other types"),
+        ({"size_gib": 1, "pool": "ceph"}, "is not the one that is asked for"),
+        ({"size_gib": 1, "host": "h9"}, "the instance's host does not reach it"),
+    ],
+)
+def test_owners_are_told_no_name_of_a_pool_and_not_what_is_free(asked: dict[str, Any], words: str) -> None:
+    def said(*pools: PoolFacts) -> str:
+        refusals = pools_choose(PoolRequest(**asked), pools).refusals
+        extra = [{"reason": one.reason.value, "words": one.words, "wanted": one.wanted} for one in refusals]
+        return NoValidBackend(refusals_words(refusals), pools=extra).for_owner().message
+
+    assert said(POOL) == f"No storage pool can have the volume. 1 pool: {words}."
+    assert said(POOL, POOL) == f"No storage pool can have the volume. 2 pools: {words}."
+
+
+def test_owners_are_told_where_there_is_no_pool() -> None:
+    assert NoValidBackend("none", pools=[]).for_owner().message == "No storage pool can have the volume. There is none."
 
 
 @given(
