@@ -15,6 +15,7 @@ from computeagent.networks.places.machine import machine_routes
 from controlplane.identity.openstack.clouds_yaml import FILE_NAME
 from controlplane.identity.services import AdminBootstrap
 from controlplane.kernel.errors import Forbidden
+from controlplane.kernel.state_parts import StatePart
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.children import child_specs
 from controlplane.launcher.demo_image.sources import packages_missing
@@ -98,7 +99,7 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> Pre
         announcer.warn(
             f"no real hypervisor here, so simulated ones ({choice.kind}). Missing: {'; '.join(choice.because)}"
         )
-    cache = options.state_dir / "cache"
+    cache = options.state_dir / StatePart.CACHE
     with _step(announcer, stop, "Database"):
         database_migrate()
     with _step(announcer, stop, "Admin and flavors"):
@@ -150,7 +151,7 @@ def _prepared_alone(options: UpOptions, announcer: Announcer, stop: StopRequest,
     else:
         image = DEMO_IMAGE
         with _step(announcer, stop, "Demo image"):
-            demo_image_prepare(options.state_dir / "cache")
+            demo_image_prepare(options.state_dir / StatePart.CACHE)
     connections.close_all()
     return Welcome(
         options.port,
