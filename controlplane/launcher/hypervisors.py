@@ -57,8 +57,20 @@ def hypervisors_prepare(
     return [_prepare(kind, number, base, count, has_networks) for number in range(1, count + 1)]
 
 
+def network_carriers(state_dir: Path, *, count: int) -> list[str]:
+    """Which of `count` real hypervisors can have networks: those that have a libvirtd of their own, or are to get one.
+    An embedded one carries none (`computeagent.networks.places.place`).
+    """
+    base = state_dir / StatePart.HYPERVISORS
+    return [_host(number) for number in range(1, count + 1) if is_private(_real_uri(base / str(number)))]
+
+
+def _host(number: int) -> str:
+    return f"hv-{number}"
+
+
 def _prepare(kind: HypervisorKind, number: int, base: Path, count: int, has_networks: bool) -> Hypervisor:
-    host = f"hv-{number}"
+    host = _host(number)
     uri, share = f"fake:///{host}", None
     if kind is HypervisorKind.QEMU:
         uri, share = _real_uri(base / str(number)), machine_share(count, disk_of=base)

@@ -113,7 +113,7 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> Pre
     is_real = choice.kind is HypervisorKind.QEMU
     with _step(announcer, stop, "Demo image" if is_real else "Placeholder image"):
         (demo_image_prepare if is_real else placeholder_image_prepare)(cache)
-    public_cidr = networks_prepare(options.state_dir, announcer) if is_real else ""
+    public_cidr = networks_prepare(options.state_dir, announcer, count=options.hypervisors) if is_real else ""
     with _step(announcer, stop, f"{options.hypervisors} hypervisors ({choice.kind})"):
         hypervisors = hypervisors_prepare(
             choice.kind, count=options.hypervisors, state_dir=options.state_dir, has_networks=bool(public_cidr)
