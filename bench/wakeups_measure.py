@@ -15,6 +15,7 @@ from django.db import connection, transaction
 
 from controlplane.identity.models import User
 from controlplane.identity.selectors import caller_for_user
+from controlplane.kernel.state_parts import StatePart
 from controlplane.launcher import seed
 from controlplane.launcher.hypervisors import Hypervisor, hypervisor_enrol
 from controlplane.work.models import NamedLease, Work
@@ -37,7 +38,7 @@ def prepare(host: str, agent_state: Path) -> None:
     seed.database_migrate()
     seed.admin_prepare(None)
     seed.flavors_prepare()
-    seed.placeholder_image_prepare(settings.STATE_DIR / "cache")
+    seed.placeholder_image_prepare(settings.STATE_DIR / StatePart.CACHE)
     hypervisor_enrol(Hypervisor(host=host, uri="", state_dir=agent_state, image_cache=agent_state))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from controlplane.infra.conf import options_now
 from controlplane.kernel.macs import base_mac_problem
 from controlplane.kernel.settings import networks_problem, setting
+from controlplane.kernel.state_parts import StatePart
 from controlplane.kernel.texts import phrase as _
 
 DIRECTORY, S3 = "directory", "s3"
@@ -74,7 +75,7 @@ class ServerOptions:
         ),
         choices=(DIRECTORY, S3),
     )
-    image_dir: Path = setting(Path("$KILONOVA_STATE/images"), _("Directory that holds uploaded images."))
+    image_dir: Path = setting(Path(f"$KILONOVA_STATE/{StatePart.IMAGES}"), _("Directory that holds uploaded images."))
     image_s3_endpoint: str = setting(
         "",
         _("Address of the S3-compatible store, such as https://s3.example.org:9000; empty: AWS, in IMAGE_S3_REGION."),

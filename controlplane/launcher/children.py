@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from controlplane.kernel.state_parts import StatePart
 from controlplane.launcher.hypervisors import Hypervisor
 from controlplane.launcher.options import UpOptions
 from controlplane.launcher.supervisor import ChildSpec
@@ -22,7 +23,7 @@ NOTHING_OF_THE_CONTROL_PLANE = {"DATABASE_URL": "", "REDIS_URL": "", "SECRET_KEY
 
 def child_specs(options: UpOptions, hypervisors: list[Hypervisor], env: Mapping[str, str]) -> list[ChildSpec]:
     """Every process to keep running. `env` holds the settings that they all share."""
-    logs = options.state_dir / "logs"
+    logs = options.state_dir / StatePart.LOGS
 
     def spec(name: str, *command: str, **more: str) -> ChildSpec:
         return ChildSpec(name=name, command=command, log=logs / f"{name}.log", env={**env, **more}, cwd=ROOT)

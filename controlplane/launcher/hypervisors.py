@@ -9,6 +9,7 @@ from computeagent.drivers.libvirt.private.daemon import is_private, private_daem
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
 from computeagent.protocol.wire import secret_digest
 from computeagent.transport.secret_file import SecretFile
+from controlplane.kernel.state_parts import StatePart
 from controlplane.launcher.options import HypervisorKind
 from controlplane.launcher.pools import PART_OF_DISK, pools_prepare
 from servers.agent_api.credentials import own_agent_admit
@@ -51,19 +52,31 @@ def hypervisors_prepare(
     kind: HypervisorKind, *, count: int, state_dir: Path, has_networks: bool = False
 ) -> list[Hypervisor]:
     """`count` hypervisors named hv-1, hv-2, ... with their directories under `state_dir`/hv."""
-    base = state_dir / "hv"
+    base = state_dir / StatePart.HYPERVISORS
     base.mkdir(parents=True, exist_ok=True)
     return [_prepare(kind, number, base, count, has_networks) for number in range(1, count + 1)]
 
 
+def network_carriers(state_dir: Path, *, count: int) -> list[str]:
+    """Which of `count` real hypervisors can have networks: those that have a libvirtd of their own, or are to get one.
+    An embedded one carries none (`computeagent.networks.places.place`).
+    """
+    base = state_dir / StatePart.HYPERVISORS
+    return [_host(number) for number in range(1, count + 1) if is_private(_real_uri(base / str(number)))]
+
+
+def _host(number: int) -> str:
+    return f"hv-{number}"
+
+
 def _prepare(kind: HypervisorKind, number: int, base: Path, count: int, has_networks: bool) -> Hypervisor:
-    host = f"hv-{number}"
+    host = _host(number)
     uri, share = f"fake:///{host}", None
     if kind is HypervisorKind.QEMU:
         uri, share = _real_uri(base / str(number)), machine_share(count, disk_of=base)
     elif kind is HypervisorKind.TEST:
         uri = simulated_host_write(base / f"{number}.xml", vcpus=SIMULATED_VCPUS, memory_mib=SIMULATED_MEMORY_MIB)
-    state_dir, cache = base.parent / "agents" / host, image_cache_of(base.parent)
+    state_dir, cache = base.parent / StatePart.AGENTS / host, image_cache_of(base.parent)
     networks = networks_of(base.parent) if has_networks and is_private(uri) else None
     return Hypervisor(
         host=host,
@@ -78,17 +91,17 @@ def _prepare(kind: HypervisorKind, number: int, base: Path, count: int, has_netw
 
 def networks_of(state_dir: Path) -> Path:
     """What the hypervisors of one machine share of networks."""
-    return state_dir / "networks"
+    return state_dir / StatePart.NETWORKS
 
 
 def image_cache_of(state_dir: Path) -> Path:
     """What the hypervisors of one machine share: base images, and what was learnt of its QEMU."""
-    return state_dir / "cache" / "hypervisors"
+    return state_dir / StatePart.CACHE / "hypervisors"
 
 
 def private_roots(state_dir: Path) -> list[Path]:
     """The directories of private libvirt daemons that were ever prepared here."""
-    return sorted((state_dir / "hv").glob(f"*/{DAEMON_DIRECTORY}"))
+    return sorted((state_dir / StatePart.HYPERVISORS).glob(f"*/{DAEMON_DIRECTORY}"))
 
 
 def _real_uri(base: Path) -> str:

@@ -13,15 +13,15 @@ from computeagent.networks.places.machine import MachineNetworks
 from computeagent.networks.places.probe import places_lack, way_out_lack
 from controlplane.infra.conf import options_now
 from controlplane.launcher.announcer import Announcer
-from controlplane.launcher.hypervisors import networks_of
+from controlplane.launcher.hypervisors import network_carriers, networks_of
 
 BRIDGE_FILTER = Path("/proc/sys/net/bridge")
-FIRST_HOST = "hv-1"
+EMBEDDED = "what was begun without a libvirtd of its own stays so while it has guests, and carries none"
 
 
-def networks_prepare(state_dir: Path, announcer: Announcer) -> str:
-    """Have what the hypervisors share, and the way outside. The range of the outside network; empty where guests get no
-    networks here, which is said.
+def networks_prepare(state_dir: Path, announcer: Announcer, *, count: int) -> str:
+    """Have what `count` hypervisors share, and the way outside. The range of the outside network; empty where guests
+    get no networks here, which is said.
     """
     options = options_now(HostSettings)
     if options.network_backend == "none":
@@ -32,6 +32,12 @@ def networks_prepare(state_dir: Path, announcer: Announcer) -> str:
     if lack:
         announcer.warn(f"no networks between guests. Missing: {'; '.join(lack)}")
         return ""
+    carriers = network_carriers(state_dir, count=count)
+    if len(carriers) < count:
+        which = f"on {count - len(carriers)} of {count} hypervisors" if carriers else "between guests"
+        announcer.warn(f"no networks {which}: {EMBEDDED}")
+    if not carriers:
+        return ""
     machine = MachineNetworks(networks_of(state_dir))
     if os.geteuid() == 0 and not BRIDGE_FILTER.exists():
         with suppress(NetworkError):  # what is missing then is said below
@@ -39,7 +45,7 @@ def networks_prepare(state_dir: Path, announcer: Announcer) -> str:
     try:
         choices = machine.ensure(public_cidr=options.external_network_cidr)
         # Before any network is made that no hypervisor here could carry.
-        BridgePlug(machine.place(FIRST_HOST), machine.directory / "trial").open()
+        BridgePlug(machine.place(carriers[0]), machine.directory / "trial").open()
     except NetworkError as error:
         announcer.warn(f"no networks between guests: {error}")
         return ""

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from computeagent.volumes.file.directory import DIRECTORY_MODE, pool_begin
+from controlplane.kernel.state_parts import StatePart
 
 LOCAL, SHARED = "local", "shared"
 PART_OF_DISK = 4
@@ -16,7 +17,7 @@ GIB = 2**30
 
 def pools_prepare(state_dir: Path, *, host: str, count: int) -> tuple[str, ...]:
     """The pools of one of `count` hypervisors, as its agent's option has them. Raises OSError."""
-    base = state_dir / "volumes"
+    base = state_dir / StatePart.VOLUMES
     shared = base / SHARED
     base.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     shared.mkdir(mode=DIRECTORY_MODE, exist_ok=True)

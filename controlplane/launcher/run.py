@@ -15,6 +15,7 @@ from computeagent.networks.places.machine import machine_routes
 from controlplane.identity.openstack.clouds_yaml import FILE_NAME
 from controlplane.identity.services import AdminBootstrap
 from controlplane.kernel.errors import Forbidden
+from controlplane.kernel.state_parts import StatePart
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.children import child_specs
 from controlplane.launcher.demo_image.sources import packages_missing
@@ -98,7 +99,7 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> Pre
         announcer.warn(
             f"no real hypervisor here, so simulated ones ({choice.kind}). Missing: {'; '.join(choice.because)}"
         )
-    cache = options.state_dir / "cache"
+    cache = options.state_dir / StatePart.CACHE
     with _step(announcer, stop, "Database"):
         database_migrate()
     with _step(announcer, stop, "Admin and flavors"):
@@ -112,7 +113,7 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> Pre
     is_real = choice.kind is HypervisorKind.QEMU
     with _step(announcer, stop, "Demo image" if is_real else "Placeholder image"):
         (demo_image_prepare if is_real else placeholder_image_prepare)(cache)
-    public_cidr = networks_prepare(options.state_dir, announcer) if is_real else ""
+    public_cidr = networks_prepare(options.state_dir, announcer, count=options.hypervisors) if is_real else ""
     with _step(announcer, stop, f"{options.hypervisors} hypervisors ({choice.kind})"):
         hypervisors = hypervisors_prepare(
             choice.kind, count=options.hypervisors, state_dir=options.state_dir, has_networks=bool(public_cidr)
@@ -150,7 +151,7 @@ def _prepared_alone(options: UpOptions, announcer: Announcer, stop: StopRequest,
     else:
         image = DEMO_IMAGE
         with _step(announcer, stop, "Demo image"):
-            demo_image_prepare(options.state_dir / "cache")
+            demo_image_prepare(options.state_dir / StatePart.CACHE)
     connections.close_all()
     return Welcome(
         options.port,

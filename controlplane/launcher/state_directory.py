@@ -2,16 +2,18 @@
 
 from pathlib import Path
 
+from controlplane.kernel.state_parts import StatePart
+
 CLOSED, PASSABLE = 0o700, 0o711
 MODES = {
-    "agents": PASSABLE,
-    "cache": PASSABLE,
-    "hv": PASSABLE,
-    "images": CLOSED,
-    "logs": CLOSED,
-    "networks": CLOSED,
-    "static": CLOSED,
-    "volumes": PASSABLE,
+    StatePart.AGENTS: PASSABLE,
+    StatePart.CACHE: PASSABLE,
+    StatePart.HYPERVISORS: PASSABLE,
+    StatePart.IMAGES: CLOSED,
+    StatePart.LOGS: CLOSED,
+    StatePart.NETWORKS: CLOSED,
+    StatePart.STATIC: CLOSED,
+    StatePart.VOLUMES: PASSABLE,
 }
 
 

@@ -5,6 +5,7 @@ import os
 import secrets
 from pathlib import Path
 
+from controlplane.kernel.state_parts import StatePart
 from controlplane.settings.base import *
 
 MIN_SECRET_CHARS = 50
@@ -43,6 +44,6 @@ STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
 SECRET_KEY = SECRET_KEY or _stored_secret()
 if DATABASES["default"]["ENGINE"].endswith("sqlite3") and str(DATABASES["default"]["NAME"]).startswith("/"):
     _own_database(str(DATABASES["default"]["NAME"]))
-STATIC_ROOT = STATE_DIR / "static"
+STATIC_ROOT = STATE_DIR / StatePart.STATIC
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 ALLOWED_HOSTS = [*ALLOWED_HOSTS, "testserver"]

@@ -4,13 +4,14 @@ import os
 import tempfile
 from pathlib import Path
 
+from controlplane.kernel.state_parts import StatePart
 from controlplane.settings.base import *
 
 SECRET_KEY = "only-for-tests-" + "x" * 50
 STATE_DIR = Path(tempfile.gettempdir()) / "kilonova-test-state"
-STATIC_ROOT = STATE_DIR / "static"
+STATIC_ROOT = STATE_DIR / StatePart.STATIC
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)
-KILONOVA["IMAGE_DIR"] = STATE_DIR / "images"
+KILONOVA["IMAGE_DIR"] = STATE_DIR / StatePart.IMAGES
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # One of several test processes has a server of its own.
 _SERVER = os.environ.get(f"DATABASE_URL_{os.environ.get('PYTEST_XDIST_WORKER', '').upper()}", DATABASE_URL)

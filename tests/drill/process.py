@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.drill.process_manager import ROOT, ProcessManager
 
 QUICK_DEATH_S = 5.0
 LONGEST_DELAY_S = 3.0
+KILLED_S = 5.0
 
 
 @dataclass
@@ -76,7 +78,9 @@ class Process:
         return bool(members)
 
     def kill_for_good(self) -> None:
-        """kill -9 the process and all it forked, and leave it dead until `start` or `restart`."""
+        """kill -9 the process and all it forked, and leave it dead until `start` or `restart`. All have ended then: one
+        that is dying still may take a wake-up from Redis with it.
+        """
         with self._lock:
             self.wanted = False
             self._kill_group()
@@ -142,9 +146,9 @@ class Process:
                 os.killpg(self.pid, number)
 
     def _kill_group(self) -> None:
-        self._signal_group(signal.SIGKILL)
-        if self._pidfd >= 0:
-            select.select([self._pidfd], [], [], 5.0)
+        if self.pid:
+            self._signal_group(signal.SIGKILL)
+            _wait_ended([self.pid, *(pid for pid in _pids() if _group(pid) == self.pid)])
         self._reap()
 
     def _reap(self) -> None:
@@ -153,6 +157,15 @@ class Process:
         if self._pidfd >= 0:
             os.close(self._pidfd)
             self._pidfd = -1
+
+
+def _wait_ended(pids: Sequence[int]) -> None:
+    """Wait until each has let go of its connections, whether or not its parent has looked at how it ended."""
+    for pid in pids:
+        descriptor = _pidfd(pid)
+        if descriptor >= 0:
+            select.select([descriptor], [], [], KILLED_S)
+            os.close(descriptor)
 
 
 def _pidfd(pid: int) -> int:
@@ -169,5 +182,12 @@ def _pids() -> list[int]:
 def _session(pid: int) -> int:
     try:
         return os.getsid(pid)
+    except ProcessLookupError:
+        return -1
+
+
+def _group(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
     except ProcessLookupError:
         return -1

@@ -12,6 +12,7 @@ from computeagent.daemon.arguments import NO_CONTROL_PLANE, agent_arguments_add
 from computeagent.daemon.program import agent_of_arguments, agent_serve, conductor_of_arguments
 from controlplane.infra.conf import options_now
 from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.state_parts import StatePart
 
 
 class Command(BaseCommand):
@@ -37,7 +38,7 @@ class Command(BaseCommand):
         given = Namespace(**options)
         if not given.control_plane:
             raise CommandError(NO_CONTROL_PLANE)
-        given.state = given.state or settings.STATE_DIR / "agents" / given.host
+        given.state = given.state or settings.STATE_DIR / StatePart.AGENTS / given.host
         try:
             conductor = conductor_of_arguments(given, time.sleep)
             problem = agent_serve(agent_of_arguments(given, options_now(HostSettings), conductor))

@@ -37,6 +37,9 @@ class Ground(Protocol):
     def ensure(self) -> None:
         """Have the ground, and the namespace in the middle. Raises NetworkError that says what is missing."""
 
+    def stands(self) -> bool:
+        """Whether it is as `ensure` left it: nobody whom it needs has ended since."""
+
     def exists(self) -> bool:
         """Whether there is any of it."""
 
@@ -88,6 +91,10 @@ class RootGround:
     def ensure(self) -> None:
         """The namespace in the middle."""
         namespace_ensure(self, self._names.middle)
+
+    def stands(self) -> bool:
+        """The kernel keeps it, and no process."""
+        return True
 
     def exists(self) -> bool:
         """Any namespace of ours, or the table of the way outside, which is made after them."""
@@ -143,12 +150,19 @@ class UserGround:
         pid = lock_holder(self._lock)
         if pid is None:
             pid = self._start(next(iter(self.processes()), None))
-        target = f"/proc/{pid}"
-        if not self._link.is_symlink() or str(self._link.readlink()) != target:
+        if not self._leads_to(pid):
             fresh = self._link.with_suffix(".new")
             fresh.unlink(missing_ok=True)
-            fresh.symlink_to(target)
+            fresh.symlink_to(f"/proc/{pid}")
             fresh.replace(self._link)
+
+    def stands(self) -> bool:
+        """A process that ends lets go of its locks before its namespaces can no longer be entered."""
+        pid = lock_holder(self._lock)
+        return pid is not None and self._leads_to(pid)
+
+    def _leads_to(self, pid: int) -> bool:
+        return self._link.is_symlink() and str(self._link.readlink()) == f"/proc/{pid}"
 
     def exists(self) -> bool:
         """Any process in them."""

@@ -7,10 +7,11 @@ puts right what is missing and costs a few reads when nothing is.
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from computeagent.networks.base import NetworkError, NetworkPlace
 from computeagent.networks.places.commands import links, run
@@ -28,6 +29,7 @@ from computeagent.networks.places.names import (
 )
 from computeagent.networks.places.way_out import WayOut, way_out_of
 
+T = TypeVar("T")
 UNFILTERED = "bridge-nf-call-iptables", "bridge-nf-call-ip6tables", "bridge-nf-call-arptables"
 
 
@@ -59,6 +61,9 @@ class MachineNetworks:
         """Have the middle with its bridges. `public_cidr` is the wanted range of the outside network, which counts
         where none was chosen before. Raises NetworkError.
         """
+        return self._on_ground(lambda: self._ensure(public_cidr))
+
+    def _ensure(self, public_cidr: str = "") -> MachineChoices:
         with self._locked():
             choices = self.choices()
             if not choices.public_cidr:
@@ -78,7 +83,10 @@ class MachineNetworks:
 
     def place(self, host: str) -> NetworkPlace:
         """Have the namespace of a host, joined to the others'. Raises NetworkError."""
-        self.ensure()
+        return self._on_ground(lambda: self._place(host))
+
+    def _place(self, host: str) -> NetworkPlace:
+        self._ensure()
         with self._locked():
             number = self._number(host)
             namespace = self.names.hypervisor(number)
@@ -124,6 +132,15 @@ class MachineNetworks:
         """The namespaces that are there, by the host that has them; the middle's host is empty."""
         by_number = {self.names.hypervisor(number): host for host, number in self.choices().hosts.items()}
         return {by_number.get(name, ""): name for name in namespaces_of(self.ground, self.names) if _is_place(name)}
+
+    def _on_ground(self, work: Callable[[], T]) -> T:
+        """Do it, and once more where the ground went meanwhile: who is killed may still be there at a first look."""
+        try:
+            return work()
+        except NetworkError:
+            if self.ground.stands():
+                raise
+            return work()
 
     def _middle_make(self, middle: tuple[str, ...], have: set[str]) -> None:
         lines = ["link set lo up"]

@@ -12,6 +12,7 @@ from controlplane.audit_log.chain import chain_extend
 from controlplane.identity.services.bootstrap import ADMIN
 from controlplane.infra.db import db_now
 from controlplane.kernel.errors import Conflict
+from controlplane.kernel.state_parts import StatePart
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.children import ROOT, web_command
 from controlplane.launcher.demo.fill import demo_fill
@@ -101,7 +102,7 @@ def _serve(options: DemoOptions, announcer: Announcer, agents: SimulatedAgents) 
 
     stop = StopRequest()
     up = UpOptions(state_dir=options.state_dir, port=options.port, hypervisors=0)
-    log = options.state_dir / "logs" / "web.log"
+    log = options.state_dir / StatePart.LOGS / "web.log"
     web = ChildSpec("web", web_command(options.port), log, env=child_environment(up), cwd=ROOT)
     supervisor, conductor = Supervisor([web], on_death=report), SimulatedConductor()
     supervisor.start()

@@ -22,7 +22,7 @@ from tests.fixtures.processes import ROOT
 pytestmark = pytest.mark.processes
 
 PROGRAM = """
-import json, sys
+import json, os, signal, sys
 from pathlib import Path
 from computeagent.networks.places.machine import MachineNetworks
 from computeagent.networks.places.probe import places_lack
@@ -34,6 +34,13 @@ if verb == "lack":
     answer["lack"] = places_lack()
 elif verb == "remove":
     answer["removed"] = machine.remove()
+elif verb == "kill":
+    machine.place(hosts[0])
+    for _ in range(20):
+        holder = int((machine.directory / "holder").readlink().name)
+        os.sched_setscheduler(holder, os.SCHED_IDLE, os.sched_param(0))
+        os.kill(holder, signal.SIGKILL)
+        machine.place(hosts[0])
 else:
     places = {host: machine.place(host) for host in hosts}
     machine.way_out_ensure()
@@ -180,6 +187,12 @@ def _commands() -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_ordinary_users_holder_that_was_killed_and_still_dies_is_replaced(machine: Machine) -> None:
+    if machine.inside([], "id", "-u").stdout.strip() == "0":
+        pytest.skip("root's namespaces need no holder")
+    assert machine.ask("kill", "hv-1") == {}
 
 
 def test_ordinary_users_namespaces_outlive_their_holder_with_whatever_is_in_them(machine: Machine) -> None:

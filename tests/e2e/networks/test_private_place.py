@@ -39,8 +39,11 @@ if user:
     os.setuid(user)
 place = OwnNamespace(state / "networks", "hv-1")
 
+drivers = []
+
 def opened(where):
     driver = LibvirtDriver(f"qemu:///private?root={state / 'hv'}", state, "node", place=where)
+    drivers.append(driver)
     driver.open()
     return Hypervisor("qemu", driver, state)
 
@@ -86,8 +89,9 @@ try:
         time.sleep(0.05)
     answer["found"] = len(here.driver.guests())
     answer |= {"again": namespace(daemon()), "same_guest": namespace(qemu_of(guest))}
-    here.driver.close()
 finally:
+    for each in drivers:
+        each.close()
     private_daemon_stop(state / "hv", cache=state / "libvirt", grace_s=0, keep_guests=False)
     answer["removed"] = place._machine.remove()
 print(json.dumps(answer))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.races import race_run
 
 PROGRAM = Path(__file__).parent / "volume_race.py"
@@ -13,8 +14,8 @@ pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 
 def raced(url: str, state: Path) -> None:
-    found = race_run(PROGRAM, PROCESSES, VOLUMES, url=url, state=state, timeout_s=500)
-    assert (found["users"], found["helpers"]) == (PROCESSES, [0, 0])
+    found = race_run(PROGRAM, PROCESSES, VOLUMES, url=url, state=state, timeout_s=3 * PATIENCE_S)
+    assert found["helpers"] == [0, 0]
     assert {"create", "copy", "extend", "snapshot", "delete", "transfer"} <= set(found["done"])
     assert found["volumes"] <= VOLUMES
     assert found["gib"] == found["promised"] <= 4 * VOLUMES

@@ -26,11 +26,11 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connections  # noqa: E402
 
 from computeagent.protocol.steps import FailureClass  # noqa: E402
-from computeagent.protocol.volumes import PoolAbility, VolumeFacts, VolumeSourceKind  # noqa: E402
+from computeagent.protocol.volumes import PoolAbility, VolumeFacts, VolumeSourceKind, VolumeWorkKind  # noqa: E402
 from controlplane.identity.domain import Caller, Role  # noqa: E402
 from controlplane.identity.models import Project  # noqa: E402
 from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, NoCapacity, NotFound  # noqa: E402
-from controlplane.work.models import Work  # noqa: E402
+from controlplane.work.models import Work, WorkState  # noqa: E402
 from controlplane.work.models.work import OPEN_STATES  # noqa: E402
 from controlplane.work.work import work_take  # noqa: E402
 from servers.models import StoragePool, Volume, VolumeSnapshot, VolumeTransfer  # noqa: E402
@@ -38,45 +38,75 @@ from servers.repair.services.audit import audit_findings  # noqa: E402
 from servers.repair.services.volume_heal import stuck_volumes_heal  # noqa: E402
 from servers.volumes.domain.volumes import VolumeRequest  # noqa: E402
 from servers.volumes.services.snapshots import SnapshotRequest, snapshot_create, snapshot_delete  # noqa: E402
-from servers.volumes.services.transfers import transfer_accept, transfer_create  # noqa: E402
+from servers.volumes.services.transfers import transfer_accept, transfer_create, transfer_delete  # noqa: E402
 from servers.volumes.services.volumes import volume_create, volume_delete, volume_extend, volume_revert  # noqa: E402
 from servers.volumes.services.work_ends import volume_work_done, volume_work_failed  # noqa: E402
+from tests.fixtures.patience import PATIENCE_S, eventually  # noqa: E402
 from tests.worlds.volumes import promised, small_cloud, storage_pool  # noqa: E402
 
-TIMEOUT_S = 400
-ROUNDS, MAX_ROUNDS = 40, 1000
+TIMEOUT_S = 2 * PATIENCE_S
+"""Long enough for a user to run out of patience and say what it did not come to."""
+ROUNDS = 40
 ASKED = ("create", "create", "create", "copy", "extend", "snapshot", "revert", "delete", "transfer")
 NEEDED = frozenset(ASKED) - {"revert"}
 """Each user goes on until it has done all of these: on a busy machine volumes are seldom at rest."""
+MEANS = ("create", "delete", "make room")
+"""What a user that still misses a deed does beside it. Else the pool may stay empty, or full of what nobody removes:
+volumes that were given away, and offers that nobody took."""
 REFUSALS = (Conflict, Invalid, Forbidden, NoCapacity, NotFound)
 FORK: ForkContext = multiprocessing.get_context("fork")
 ABILITIES = tuple(one for one in PoolAbility if one is not PoolAbility.CLONE)
 
 
+class User:
+    """Does anything to any volume of the project, and counts it."""
+
+    def __init__(self, number: int, project: Project, other: Project) -> None:
+        self.done: Counter[str] = Counter()
+        self._project = project
+        self._chance = random.Random(number)
+        self._caller = Caller(uuid.uuid4(), f"user {number}", project.pk, project.name, frozenset({Role.MEMBER}))
+        self._taker = Caller(uuid.uuid4(), f"taker {number}", other.pk, other.name, frozenset({Role.MEMBER}))
+
+    def deed(self, what: str) -> None:
+        """Ask for it once, of a volume by chance. A refusal is counted too."""
+        try:
+            ask(what, self._caller, self._taker, self._chance, self._drawn())
+            self.done[what] += 1
+        except REFUSALS as error:
+            self.done[f"{what} {type(error).__name__}"] += 1
+
+    def rounds(self) -> None:
+        """A number of deeds, and then as many more as it takes to have done each kind."""
+        for _ in range(ROUNDS):
+            self.deed(self._chance.choice(ASKED))
+            time.sleep(self._chance.random() * 0.05)  # so that hosts come to their turn
+        eventually(self._has_done_all, lambda: f"{self.missing()} after {dict(self.done)}")
+
+    def missing(self) -> list[str]:
+        """The kinds that it has not done yet."""
+        return sorted(NEEDED - self.done.keys())
+
+    def _has_done_all(self) -> bool:
+        if self.missing():
+            self.deed(self._chance.choice((*self.missing(), *MEANS)))
+        return not self.missing()
+
+    def _drawn(self) -> tuple[uuid.UUID, uuid.UUID, uuid.UUID]:
+        volumes = list(Volume.objects.filter(project=self._project).values_list("pk", flat=True))
+        snapshots = list(VolumeSnapshot.objects.filter(project=self._project).values_list("pk", "volume_id"))
+        one = self._chance.choice(volumes) if volumes else uuid.uuid4()
+        snapshot, of = self._chance.choice(snapshots) if snapshots else (uuid.uuid4(), one)
+        return one, snapshot, of
+
+
 def user(number: int, project: Project, other: Project, start: Barrier, answer: Connection) -> None:
-    """Do anything to any volume of the project."""
-    chance = random.Random(number)
-    caller = Caller(uuid.uuid4(), f"user {number}", project.pk, project.name, frozenset({Role.MEMBER}))
-    taker = Caller(uuid.uuid4(), f"taker {number}", other.pk, other.name, frozenset({Role.MEMBER}))
+    """One of them, who tells what it has done."""
+    one = User(number, project, other)
     Volume.objects.exists()  # the connection is open before the race starts
     start.wait(TIMEOUT_S)
-    done: Counter[str] = Counter()
-    for number_of_round in range(MAX_ROUNDS):
-        missing = sorted(NEEDED - done.keys())
-        if number_of_round >= ROUNDS and not missing:
-            break
-        volumes = list(Volume.objects.filter(project=project).values_list("pk", flat=True))
-        snapshots = list(VolumeSnapshot.objects.filter(project=project).values_list("pk", "volume_id"))
-        one = chance.choice(volumes) if volumes else uuid.uuid4()
-        snapshot, of = chance.choice(snapshots) if snapshots else (uuid.uuid4(), one)
-        what = chance.choice(ASKED if number_of_round < ROUNDS else (*missing, "delete"))
-        try:
-            ask(what, caller, taker, chance, (one, snapshot, of))
-            done[what] += 1
-        except REFUSALS as error:
-            done[f"{what} {type(error).__name__}"] += 1
-        time.sleep(chance.random() * 0.05)  # so that hosts come to their turn
-    answer.send(done)
+    one.rounds()
+    answer.send(one.done)
 
 
 def ask(
@@ -102,6 +132,16 @@ def ask(
         case "transfer":
             offer = transfer_create(caller=caller, volume_id=one)
             transfer_accept(caller=taker, transfer_id=offer.transfer.pk, word=offer.word)
+        case "make room":
+            make_room(caller, taker, chance)
+
+
+def make_room(caller: Caller, taker: Caller, chance: random.Random) -> None:
+    """One offer is taken back, and one of the volumes that were given away is removed."""
+    if offers := list(VolumeTransfer.objects.values_list("pk", flat=True)):
+        transfer_delete(caller=caller, transfer_id=chance.choice(offers))
+    if given := list(Volume.objects.filter(project=taker.project_id).values_list("pk", flat=True)):
+        volume_delete(caller=taker, volume_id=chance.choice(given), with_snapshots=True)
 
 
 def host(stop: Event) -> None:
@@ -153,13 +193,16 @@ def main(processes: int, count: int) -> dict[str, Any]:
         FORK.Process(target=user, args=(number, project, other, start, there), daemon=True).start()
         ends.append(here)
     told = [end.recv() for end in ends if end.poll(TIMEOUT_S)]
+    assert len(told) == processes, "a user did not end: see above"
     stop.set()
     for each in helpers:
         each.join(TIMEOUT_S)
     volumes = list(Volume.objects.values_list("project_id", "size_gib"))
-    snapshots = list(VolumeSnapshot.objects.exclude(state="error").values_list("size_gib", flat=True))
+    # What was never made holds no room, also where its removal failed then.
+    failed = Work.objects.filter(kind=VolumeWorkKind.VOLUME_SNAPSHOT_CREATE, state=WorkState.FAILED)
+    made = VolumeSnapshot.objects.exclude(state="error").exclude(pk__in=list(failed.values_list("subject", flat=True)))
+    snapshots = list(made.values_list("size_gib", flat=True))
     return {
-        "users": len(told),
         "done": sum(told, Counter()),
         "helpers": [each.exitcode for each in helpers],
         "volumes": sum(1 for owner, _ in volumes if owner == project.pk),

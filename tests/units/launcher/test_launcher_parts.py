@@ -16,13 +16,16 @@ import pytest
 import yaml
 from rich.console import Console
 
+from computeagent.drivers.libvirt.private.daemon import private_daemon_impossible
+from computeagent.networks.places.probe import places_lack
 from computeagent.volumes.factory import host_pools
 from controlplane.identity.services import AdminBootstrap
 from controlplane.kernel.errors import Invalid
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.children import agent_command, child_specs
 from controlplane.launcher.down import down_run, up_limit_s
-from controlplane.launcher.hypervisors import hypervisors_prepare, machine_share
+from controlplane.launcher.hypervisors import hypervisors_prepare, machine_share, network_carriers, networks_of
+from controlplane.launcher.networks import networks_prepare
 from controlplane.launcher.options import HypervisorKind, UpOptions
 from controlplane.launcher.seed import DEMO_IMAGE
 from controlplane.launcher.state_lock import StateInUse, StateLock
@@ -109,6 +112,32 @@ def test_hypervisors_have_names_and_directories_of_their_own(tmp_path: Path, kin
     assert len({each.uri for each in made}) == 3
     assert len({each.state_dir for each in made}) == 3
     assert all(tmp_path in each.state_dir.parents for each in made)
+
+
+def begun_embedded(state: Path, number: int) -> None:
+    """As libvirt inside the agent leaves a hypervisor that has a guest."""
+    domains = state / "hv" / str(number) / "etc" / "qemu"
+    domains.mkdir(parents=True)
+    (domains / "i-1.xml").write_text("<domain/>")
+
+
+def test_networks_are_carried_by_hypervisors_that_were_not_begun_as_embedded(tmp_path: Path) -> None:
+    if lack := private_daemon_impossible():
+        pytest.skip(f"missing: {lack}")
+    begun_embedded(tmp_path, 2)
+    assert network_carriers(tmp_path, count=3) == ["hv-1", "hv-3"]
+    made = hypervisors_prepare(HypervisorKind.QEMU, count=3, state_dir=tmp_path, has_networks=True)
+    assert [each.host for each in made if each.network_directory] == ["hv-1", "hv-3"]
+
+
+def test_no_networks_are_made_that_no_hypervisor_would_carry(tmp_path: Path) -> None:
+    if lack := places_lack() or private_daemon_impossible():
+        pytest.skip(f"missing: {lack}")
+    begun_embedded(tmp_path, 1)
+    out = io.StringIO()
+    assert networks_prepare(tmp_path, Announcer(Console(file=out, width=500)), count=1) == ""
+    assert "no networks between guests: what was begun without a libvirtd of its own" in out.getvalue()
+    assert not networks_of(tmp_path).exists()
 
 
 def test_machine_is_divided_not_promised_twice(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What others of the machine may enter of a state directory."""
 
+import ast
 import os
 import stat
 import tempfile
@@ -9,8 +10,12 @@ import pytest
 
 from computeagent.drivers.libvirt.embedded import qemu_account
 from computeagent.drivers.libvirt.qemu_account import KVM, QEMU_USER, USE_KVM, holds_for_qemu
+from controlplane.kernel.state_parts import StatePart
 from controlplane.launcher.hypervisors import image_cache_of
-from controlplane.launcher.state_directory import state_directory_prepare
+from controlplane.launcher.state_directory import MODES, state_directory_prepare
+from tests.fixtures.processes import ROOT
+
+HOUSES = "controlplane", "servers", "computeagent/management", "bench"
 
 
 def modes(path: Path) -> dict[str, str]:
@@ -51,3 +56,22 @@ def test_root_has_its_guests_run_by_a_user_of_their_own() -> None:
         for directory in (state / "hv" / "1", state / "agents" / "hv-1", image_cache_of(state)):
             directory.mkdir(parents=True)
         assert qemu_account([state / "hv" / "1", state / "agents" / "hv-1", image_cache_of(state)]) == QEMU_USER
+
+
+def test_each_part_has_a_mode() -> None:
+    assert set(MODES) == set(StatePart)
+
+
+def test_parts_are_named_in_one_place() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for house in HOUSES
+        for path in (ROOT / house).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Div)
+        and isinstance(node.right, ast.Constant)
+        and node.right.value in set(StatePart)
+        and ast.unparse(node.left).lower().endswith("state_dir")
+    ]
+    assert found == [], "say StatePart"

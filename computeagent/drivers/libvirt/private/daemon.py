@@ -182,12 +182,12 @@ class PrivateDaemon:
         descriptor = os.open(layout.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except BlockingIOError as error:
             holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
             os.close(descriptor)
             raise DriverError(
                 f"another agent (process {holder}) uses the libvirtd of {self._root}: each needs a directory of its own"
-            ) from None
+            ) from error  # not None, which hides why somebody who closes up after a failure has not let go before
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         self._lock_descriptor = descriptor
