@@ -45,6 +45,7 @@ _OF_THE_STATE = re.compile(
     re.IGNORECASE,
 )
 _ASKS = ("hw_", "hw:")
+_OF_RESCUE = "hw_rescue_"
 _MAX_ASKED = 8
 
 
@@ -89,7 +90,8 @@ def guest_refusals(guest: GuestSpec, doing: str) -> Iterator[None]:
     try:
         yield
     except LibvirtError as error:
-        asked, sentence = hardware_asked(guest.extra_specs, guest.image_properties), error_text(error)
+        asked = hardware_asked(guest.extra_specs, guest.image_properties | _rescue_asks(guest))
+        sentence = error_text(error)
         fault = fault_of(error_code(error), sentence, asks_hardware=bool(asked))
         is_users = fault.failure_class is FailureClass.USER
         raise DriverError(
@@ -98,6 +100,13 @@ def guest_refusals(guest: GuestSpec, doing: str) -> Iterator[None]:
             blame=fault.blame,
             details=sentence,
         ) from error
+
+
+def _rescue_asks(guest: GuestSpec) -> dict[str, str]:
+    """Of the image that a guest is rescued with these alone are heard."""
+    if guest.rescue is None:
+        return {}
+    return {key: value for key, value in guest.rescue.properties.items() if key.startswith(_OF_RESCUE)}
 
 
 def _owners_words(asked: Mapping[str, str]) -> str:
