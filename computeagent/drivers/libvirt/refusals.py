@@ -44,6 +44,8 @@ _OF_THE_STATE = re.compile(
     r"|failed to get \"?\w+\"? lock|could not open|cannot open|connection refused|resource busy|vhost",
     re.IGNORECASE,
 )
+# libvirt's words, and QEMU's for a slot that has a card of which libvirt does not know.
+_NO_SLOTS = re.compile(r"No more available PCI|No free USB ports|PCI: slot \d+ function \d+ not available")
 _ASKS = ("hw_", "hw:")
 _OF_RESCUE = "hw_rescue_"
 _MAX_ASKED = 8
@@ -74,6 +76,11 @@ def fault_of(code: int | None, sentence: str, *, asks_hardware: bool) -> Fault:
     if _ELSEWHERE.search(said):
         return _ANOTHER_MAY
     return _OF_THE_REQUEST if _OF_HARDWARE.search(said) else _UNCLEAR
+
+
+def has_no_slot(sentence: str) -> bool:
+    """Whether libvirt found no place for a device in a guest that runs: of the guest, whatever its host is."""
+    return _NO_SLOTS.search(sentence) is not None
 
 
 def hardware_asked(specs: Mapping[str, str], properties: Mapping[str, str]) -> dict[str, str]:
