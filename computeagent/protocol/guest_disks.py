@@ -45,6 +45,14 @@ def free_device(bus: str, taken: Collection[str]) -> str:
     return ""
 
 
+def place_of_device(name: str) -> int:
+    """How many names of its bus come before this one: 0 for sda, 25 for sdz, 26 for sdaa."""
+    place = 0
+    for letter in name.removeprefix("/dev/")[2:]:
+        place = place * 26 + string.ascii_lowercase.index(letter) + 1
+    return place - 1
+
+
 def _letters() -> Iterator[str]:
     """a to z, then aa, ab, ... as Linux counts them."""
     yield from string.ascii_lowercase

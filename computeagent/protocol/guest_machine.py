@@ -48,6 +48,11 @@ def machine_of(specs: Pairs, properties: Pairs) -> str:
     return properties.get(MACHINE) or (Q35 if wants_q35 else PC)
 
 
+def has_no_usb(specs: Pairs, properties: Pairs) -> bool:
+    """Whether the machine is to have no USB at all: nothing is attached by it."""
+    return _word(specs, properties, "usb_model") == "none"
+
+
 def machine_complaints(specs: Pairs, properties: Pairs) -> Iterator[str]:
     """Sentences that name the keys, for what no machine can be."""
     yield from _addresses(specs, properties)
@@ -85,7 +90,7 @@ def _addresses(specs: Pairs, properties: Pairs) -> Iterator[str]:
 
 def _usb(specs: Pairs, properties: Pairs) -> Iterator[str]:
     """A machine without USB has nothing attached by it."""
-    if _word(specs, properties, "usb_model") != "none":
+    if not has_no_usb(specs, properties):
         return
     said = {key: properties.get(key, "") for key in ("hw_disk_bus", "hw_cdrom_bus", "hw_input_bus")}
     said["hw:sound_model"] = _word(specs, properties, "sound_model")

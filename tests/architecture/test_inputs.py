@@ -52,3 +52,38 @@ def test_unknown_field_is_refused(route: str, kind: type[Any]) -> None:
         body = each(data={UNKNOWN: 1}, partial=True)
         assert not body.is_valid()
         assert UNKNOWN in body.errors
+
+
+def _numbers_for_text(field: Any) -> Any:
+    """A value with a number where the field takes text alone; None for a field that takes other things."""
+    if isinstance(field, (serializers.CharField, serializers.UUIDField)):
+        return 5
+    if isinstance(field, serializers.ChoiceField) and all(isinstance(one, str) for one in field.choices):
+        return 5
+    inner = _numbers_for_text(getattr(field, "child", None)) if hasattr(field, "child") else None
+    if inner is None or isinstance(field, serializers.ListSerializer):
+        return None
+    return {"a": inner} if isinstance(field, serializers.DictField) else [inner]
+
+
+def _refused(body: Any, data: dict[str, Any]) -> dict[str, Any]:
+    try:
+        body.to_internal_value(data)
+    except serializers.ValidationError as error:
+        return dict(error.detail) if isinstance(error.detail, dict) else {}
+    return {}
+
+
+def test_number_is_no_text_in_any_body() -> None:
+    kinds = {each for _, kind in INPUTS for each in _with_nested(kind)}
+    tried, taken = 0, set()
+    for kind in kinds:
+        for name, field in kind().fields.items():
+            if field.read_only or (value := _numbers_for_text(field)) is None:
+                continue
+            tried += 1
+            said = _refused(kind(), {name: value}).get(name)
+            if "Must be text, not int." not in str(said):
+                taken.add((kind.__name__, name, str(said)))
+    assert not taken
+    assert tried > 150

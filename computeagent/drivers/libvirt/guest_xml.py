@@ -26,6 +26,7 @@ from computeagent.drivers.libvirt.options_xml import (
     add_pcie_ports,
     add_power_management,
     add_scsi_controller,
+    add_target,
     rng_device,
 )
 from computeagent.drivers.libvirt.tap_xml import tap_interface
@@ -44,7 +45,6 @@ from controlplane.kernel.ids import parse_uuid
 
 METADATA_NAMESPACE = "urn:kilonova:instance:1"
 ET.register_namespace("kilonova", METADATA_NAMESPACE)
-
 QEMU_NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 ET.register_namespace("qemu", QEMU_NAMESPACE)
 # libvirt's filter against false MAC and IP addresses, in IP, ARP and others.
@@ -352,7 +352,7 @@ def _disk(disk: DiskDevice, options: GuestOptions) -> ET.Element:
         if options.has_packed_virtqueues and disk.bus == "virtio":
             driver.set("packed", "on")
     ET.SubElement(element, "source", file=str(disk.path))
-    ET.SubElement(element, "target", dev=disk.target, bus=disk.bus)
+    add_target(element, disk.target, disk.bus, options)
     if disk.boot_order:
         ET.SubElement(element, "boot", order=str(disk.boot_order))
     if disk.cdrom:

@@ -11,6 +11,7 @@ from typing import Any
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
+from computeagent.drivers.libvirt.refusals import has_no_slot
 from computeagent.protocol.steps import FailureClass
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,9 @@ def interface_attach(domain: Any, guest_xml: str, mac: str) -> None:
         except LibvirtError as error:
             if _card(domain.XMLDesc(0), mac) is not None:
                 interface_detach(domain, mac, timeout_s=0)
+            if has_no_slot(error_text(error)):
+                message = "the guest has no slot left for another card while it runs; it can get it while it is off"
+                raise DriverError(message, failure_class=FailureClass.USER) from error
             raise DriverError(f"the card cannot be added: {error_text(error)}") from error
 
 

@@ -3,9 +3,13 @@
 import xml.etree.ElementTree as ET
 
 from computeagent.drivers.libvirt.guest_options import ISA_SERIAL_PORTS, GuestOptions
+from computeagent.protocol.guest_disks import place_of_device
 
 KIB_PER_MIB = 1024
 RNG_SOURCE = "/dev/urandom"
+_TARGETS_OF_ONE_UNIT = {"lsisas1068": 8, "vmpvscsi": 64}
+"""SCSI controllers whose targets have one logical unit each, by QEMU: how many targets they have."""
+_CD_ON_SCSI = "sdz"
 
 
 def add_features(features: ET.Element, options: GuestOptions, *, is_kvm: bool) -> None:
@@ -89,6 +93,20 @@ def add_scsi_controller(devices: ET.Element, options: GuestOptions, *, is_used: 
     if is_used or options.scsi_model:
         model = options.scsi_model or "virtio-scsi"
         ET.SubElement(devices, "controller", type="scsi", index="0", model=model)
+
+
+def add_target(disk: ET.Element, name: str, bus: str, options: GuestOptions) -> None:
+    """What the disk is called and, where libvirt would choose one that QEMU does not take, its place on the bus.
+
+    libvirt counts disks on SCSI by logical units; of these controllers' targets each has one.
+    """
+    ET.SubElement(disk, "target", dev=name, bus=bus)
+    targets = _TARGETS_OF_ONE_UNIT.get(options.scsi_model, 0) if bus == "scsi" else 0
+    place = place_of_device(name)
+    if name == _CD_ON_SCSI:  # the last one, which no other disk has
+        place = min(place, targets - 1)
+    if 0 <= place < targets:
+        ET.SubElement(disk, "address", type="drive", controller="0", bus="0", target=str(place), unit="0")
 
 
 def add_pcie_ports(devices: ET.Element, count: int) -> None:

@@ -44,7 +44,10 @@ _OF_THE_STATE = re.compile(
     r"|failed to get \"?\w+\"? lock|could not open|cannot open|connection refused|resource busy|vhost",
     re.IGNORECASE,
 )
+# libvirt's words, and QEMU's for a slot that has a card of which libvirt does not know.
+_NO_SLOTS = re.compile(r"No more available PCI|No free USB ports|PCI: slot \d+ function \d+ not available")
 _ASKS = ("hw_", "hw:")
+_OF_RESCUE = "hw_rescue_"
 _MAX_ASKED = 8
 
 
@@ -75,6 +78,11 @@ def fault_of(code: int | None, sentence: str, *, asks_hardware: bool) -> Fault:
     return _OF_THE_REQUEST if _OF_HARDWARE.search(said) else _UNCLEAR
 
 
+def has_no_slot(sentence: str) -> bool:
+    """Whether libvirt found no place for a device in a guest that runs: of the guest, whatever its host is."""
+    return _NO_SLOTS.search(sentence) is not None
+
+
 def hardware_asked(specs: Mapping[str, str], properties: Mapping[str, str]) -> dict[str, str]:
     """What image and flavor say of hardware, in the order of their keys."""
     pairs = {**specs, **properties}
@@ -89,7 +97,8 @@ def guest_refusals(guest: GuestSpec, doing: str) -> Iterator[None]:
     try:
         yield
     except LibvirtError as error:
-        asked, sentence = hardware_asked(guest.extra_specs, guest.image_properties), error_text(error)
+        asked = hardware_asked(guest.extra_specs, guest.image_properties | _rescue_asks(guest))
+        sentence = error_text(error)
         fault = fault_of(error_code(error), sentence, asks_hardware=bool(asked))
         is_users = fault.failure_class is FailureClass.USER
         raise DriverError(
@@ -98,6 +107,13 @@ def guest_refusals(guest: GuestSpec, doing: str) -> Iterator[None]:
             blame=fault.blame,
             details=sentence,
         ) from error
+
+
+def _rescue_asks(guest: GuestSpec) -> dict[str, str]:
+    """Of the image that a guest is rescued with these alone are heard."""
+    if guest.rescue is None:
+        return {}
+    return {key: value for key, value in guest.rescue.properties.items() if key.startswith(_OF_RESCUE)}
 
 
 def _owners_words(asked: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
+from computeagent.drivers.libvirt.refusals import has_no_slot
 from computeagent.drivers.libvirt.volume_xml import disk_of, target_of
 from computeagent.protocol.guest_disks import HOT_PLUGGED_BUSES
 from computeagent.protocol.steps import FailureClass
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 UNPLUG_TRIES = 8
 """Nova's device_detach_attempts."""
 POLL_S = 0.1
-NO_SLOTS, BEING_COPIED = "No more available PCI", "in active block job"
+BEING_COPIED = "in active block job"
 
 
 def volume_attach(domain: Any, disk: ET.Element, volume_id: str) -> None:
@@ -36,7 +37,7 @@ def volume_attach(domain: Any, disk: ET.Element, volume_id: str) -> None:
     except LibvirtError as error:
         if disk_of(domain.XMLDesc(0), volume_id) is not None:
             volume_detach(domain, volume_id, timeout_s=0)
-        if NO_SLOTS in error_text(error):
+        if has_no_slot(error_text(error)):
             message = "the guest has no slot left for another disk while it runs; it can get it while it is off"
             raise DriverError(message, failure_class=FailureClass.USER) from error
         raise DriverError(f"the volume cannot be added: {error_text(error)}") from error

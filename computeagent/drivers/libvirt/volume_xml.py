@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_options import GuestOptions
+from computeagent.drivers.libvirt.options_xml import add_target
 from computeagent.protocol.guest_disks import DISK_BUSES, free_device
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.volumes import NO_QOS, DiskSource, GuestVolume, PoolKind, VolumeQos
@@ -97,7 +98,7 @@ def volume_disk(device: VolumeDevice, options: GuestOptions) -> ET.Element:
         driver["packed"] = "on"
     ET.SubElement(disk, "driver", {**driver, "error_policy": "stop", "rerror_policy": "stop"})
     _source(disk, volume, source)
-    ET.SubElement(disk, "target", dev=device.target, bus=volume.bus)
+    add_target(disk, device.target, volume.bus, options)
     _iotune(disk, volume.qos)
     if volume.is_read_only or volume.device_type == "cdrom":
         ET.SubElement(disk, "readonly")

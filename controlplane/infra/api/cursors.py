@@ -71,17 +71,18 @@ def page_after(
     if position is not None and not 0 <= position.part < len(parts):
         raise _refused("This is no cursor of this list.")
     found: list[tuple[int, Any]] = []
+    sorts: dict[int, list[_Sort]] = {}
     for part in range(position.part if position else 0, len(parts)):
         behind = position if position is not None and position.part == part else None
-        found += ((part, row) for row in _rows_after(parts[part], behind, size + 1 - len(found)))
+        sorts[part] = _sorts(parts[part])
+        found += ((part, row) for row in _rows_after(parts[part], sorts[part], behind, size + 1 - len(found)))
         if len(found) > size:
             break
     if len(found) <= size:
         return found, None
     part, row = found[size - 1]
-    sorts = _sorts(parts[part])
-    values = tuple(_plain(getattr(row, one.alias)) for one in sorts)
-    return found[:size], Position(part, tuple(one.said for one in sorts), values)
+    values = tuple(_plain(getattr(row, one.alias)) for one in sorts[part])
+    return found[:size], Position(part, tuple(one.said for one in sorts[part]), values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,7 @@ def _total_order(rows: QuerySet[Any]) -> tuple[Any, ...]:
     return order if any(isinstance(one, str) and one in ends for one in order) else (*order, "pk")
 
 
-def _rows_after(rows: QuerySet[Any], position: Position | None, limit: int) -> Iterator[Any]:
-    sorts = _sorts(rows)
+def _rows_after(rows: QuerySet[Any], sorts: Sequence[_Sort], position: Position | None, limit: int) -> Iterator[Any]:
     found = rows.annotate(**{one.alias: one.value for one in sorts})
     found = found.order_by(*(f"{'-' * one.is_reversed}{one.alias}" for one in sorts))
     if position is not None and position.order != tuple(one.said for one in sorts):

@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from controlplane.infra.api.lean_output import LeanOutput
-from controlplane.infra.api.strict import StrictInput, TextOnlyField
+from controlplane.infra.api.strict import StrictInput
 from scheduling.fleet.selectors.liveness import HostStatus
 from servers.api.serializers.block_devices import BlockDeviceOutput
 from servers.api.serializers.interfaces import InterfaceOutput
@@ -100,7 +100,7 @@ class InstanceUpdateInput(StrictInput):
 class MetadataItemInput(StrictInput):
     """The value of one metadata item."""
 
-    value = TextOnlyField(allow_blank=True, trim_whitespace=False, max_length=10_000)
+    value = serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=10_000)
 
 
 class ResetStateInput(StrictInput):

@@ -61,11 +61,8 @@ def disk_bus_problems(
 ) -> Iterator[str]:
     """The same of the buses of disks that the request itself names."""
     machine = machine_of(specs, properties)
-    fitting = [one for reported in hosts for one in reported if machine in one.names]
-    there = frozenset().union(*(one.disk_buses for one in fitting))
     for bus in sorted(buses):
-        is_refused = bus not in there if there and all(hosts) else bus == "ide" and is_q35(machine)
-        if is_refused:
+        if is_without_bus(machine, bus, hosts):
             yield _(
                 "disk_bus={bus} goes with no machine of type {machine:.80}, which {key} of the image or what it needs "
                 "asks for.",
@@ -73,6 +70,18 @@ def disk_bus_problems(
                 machine=machine,
                 key=MACHINE,
             )
+
+
+def is_without_bus(machine: str, bus: str, hosts: Sequence[Sequence[Machines]]) -> bool:
+    """Whether a machine of this name has no such bus for disks; where hosts do not tell, only Q35 is known."""
+    there = disk_buses_of(machine, hosts)
+    return bus not in there if there and all(hosts) else bus == "ide" and is_q35(machine)
+
+
+def disk_buses_of(machine: str, hosts: Sequence[Sequence[Machines]]) -> frozenset[str]:
+    """The buses that some host reports for machines of this name; none where no host tells."""
+    fitting = [one for reported in hosts for one in reported if machine in one.names]
+    return frozenset().union(*(one.disk_buses for one in fitting))
 
 
 def _asked(properties: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""What a rebuild may change of an instance, and what an image must be to rescue one. Pure."""
+"""What a rebuild may change of an instance. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +16,8 @@ from servers.instances.domain.guest_config_rules import (
     personality_reasons,
 )
 from servers.instances.domain.instance_rules import metadata_reasons, user_data_reasons
-from servers.instances.domain.not_provided import IMAGE_KEYS
 
 PCI_ALIAS, PCI_POLICY = "pci_passthrough:alias", "hw_pci_numa_affinity_policy"
-RESCUE_KEYS = ("hw_rescue_device", "hw_rescue_bus")
-ARCHITECTURE = "hw_architecture"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,25 +92,3 @@ def placement_reasons(flavor: FlavorSnapshot, old: ImageSnapshot, new: ImageSnap
             _("It changes {pci_policy}, and a rebuild keeps the PCI devices that the guest has.", pci_policy=PCI_POLICY)
         )
     return reasons
-
-
-def rescue_reasons(own: Mapping[str, str], rescue: Mapping[str, str]) -> Reasons:
-    """Why an image with the properties `rescue` cannot rescue an instance whose image has `own`. Names of today."""
-    reasons = [
-        _("{key}={value:.80} of the image cannot be given to a guest: {why}.", key=key, value=value, why=rule.why)
-        for rule in IMAGE_KEYS
-        if rule.key in RESCUE_KEYS
-        for key, value in rescue.items()
-        if rule.refuses(key, value)
-    ]
-    mine, other = own.get(ARCHITECTURE), rescue.get(ARCHITECTURE)
-    if mine and other and mine != other:
-        reasons.append(_("It is for {other}, and the instance for {mine}.", other=other, mine=mine))
-    return reasons
-
-
-def rescue_password_reasons(admin_pass: str, *, has_drive: bool) -> Reasons:
-    """Why a rescue system cannot be given this password; none for an empty one, which asks for nothing."""
-    if not admin_pass:
-        return []
-    return admin_pass_reasons(admin_pass) if has_drive else [_("The instance has no config drive to tell it.")]

@@ -1,4 +1,4 @@
-"""Whether an instance may get one more disk, and what it is called. Pure."""
+"""Whether an instance may get one more disk, or lose one, and what it is called. Pure."""
 
 import re
 from collections.abc import Collection
@@ -9,6 +9,7 @@ from controlplane.kernel.texts import phrase as _
 from servers.instances.domain.instance_rules import tags_reasons
 from servers.states import POWERED_ON
 from servers.volumes.domain.attachments import MAX_GUEST_DISKS
+from servers.volumes.domain.block_devices import CDROM, DISK
 
 _DEVICE = re.compile(r"(/dev/)?([a-z]d[a-z]{1,2})")
 
@@ -43,6 +44,18 @@ def attach_problem(
         )
         return AttachProblem(text, "volume")
     return None
+
+
+def detach_problem(*, bus: str, device_type: str, power_state: str) -> AttachProblem | None:
+    """Why the disk does not leave the instance now. A row of earlier times names no bus: its host judges."""
+    if power_state not in POWERED_ON or not bus or (bus in HOT_PLUGGED_BUSES and device_type != CDROM):
+        return None
+    text = _(
+        "The volume is a {device_type} on the bus {bus}, which leaves an instance only while it is off: stop it first.",
+        device_type=device_type or DISK,
+        bus=bus,
+    )
+    return AttachProblem(text, "volume")
 
 
 def device_chosen(named: str, bus: str, taken: Collection[str]) -> tuple[str, str]:

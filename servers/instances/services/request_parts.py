@@ -15,7 +15,7 @@ from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.texts import phrase as _
 from scheduling.domain.request.image_property_names import present_words
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from scheduling.fleet.selectors.guest_machines import machines_reported
+from scheduling.fleet.selectors.guest_machines import machines_of_host, machines_reported
 from scheduling.fleet.selectors.hosts import host_exists, node_exists
 from scheduling.fleet.selectors.zones import zone_exists, zone_list
 from scheduling.topology.domain.pci.asked import PciRequest
@@ -134,10 +134,17 @@ def _given_by_no_host(properties: Mapping[str, str]) -> list[str]:
     return list(machine_problems(properties, _machines_of_hosts()))
 
 
+def machines_at(host: str) -> list[Machines]:
+    """The machines that this host says that it has; none where it says nothing."""
+    return _machines(machines_of_host(host=host))
+
+
 def _machines_of_hosts() -> list[list[Machines]]:
-    return [
-        [Machines(**{key: frozenset(of) for key, of in one.items()}) for one in each] for each in machines_reported()
-    ]
+    return [_machines(each) for each in machines_reported()]
+
+
+def _machines(report: list[dict[str, Any]]) -> list[Machines]:
+    return [Machines(**{key: frozenset(of) for key, of in one.items()}) for one in report]
 
 
 def devices_requested(flavor: FlavorSnapshot, image: ImageSnapshot) -> tuple[tuple[PciRequest, ...], Problems]:

@@ -21,7 +21,7 @@ from controlplane.work.work import WorkLease
 from placement.selectors.providers import provider_traits_by_uuid
 from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destination_check
-from scheduling.domain.request.image_property_names import present_names
+from scheduling.domain.request.image_property_names import present_names, present_words
 from scheduling.domain.request.schedule_request import CHECK_TYPE_HINT, ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.errors import NoValidHost
@@ -37,16 +37,15 @@ from servers.instances.domain.rebuild_rules import (
     InstanceRebuild,
     placement_reasons,
     rebuild_problems,
-    rescue_password_reasons,
-    rescue_reasons,
 )
+from servers.instances.domain.rescue_rules import rescue_bus_reasons, rescue_password_reasons, rescue_reasons
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.scheduling_facts import fleet_facts
 from servers.instances.services.config_parts import NOT_OF_VOLUMES, injected_files_check, metadata_check
 from servers.instances.services.first_boot import first_boot_store
 from servers.instances.services.host_action import host_action_begin
 from servers.instances.services.metadata_changes import guest_documents_changed
-from servers.instances.services.request_parts import image_problems, keypair_named, problems_together
+from servers.instances.services.request_parts import image_problems, keypair_named, machines_at, problems_together
 from servers.instances.services.state import action_require
 from servers.models import Image, Instance, KeyPair, Port, RequestSpec
 from servers.networks.domain.names import VnicType
@@ -117,10 +116,14 @@ def instance_rescue(*, caller: Caller, instance_id: uuid.UUID, image: str = "", 
     refuse_if({"admin_pass": rescue_password_reasons(admin_pass, has_drive=instance.config_drive)})
     action_require(instance, RESCUE.name, caller)
     chosen = image_for_instance(caller=caller, reference=image) if image else _own_image(instance)
-    reasons = rescue_reasons(present_names(instance.image.get("properties", {})), present_names(chosen.properties))
+    own, other = present_words(instance.image.get("properties", {})), present_words(chosen.properties)
+    reasons = rescue_reasons(own, other)
     trusted_signature_require(chosen, instance.trusted_image_certificates, project_id=instance.project_id)
     snapshot = image_snapshot(chosen)
-    if snapshot.get("kernel") and chosen.pk != instance.image_id:
+    if not snapshot.get("kernel"):
+        specs = FlavorSnapshot(**instance.flavor).extra_specs
+        reasons += rescue_bus_reasons(specs, own, other, machines_at(instance.host))
+    elif chosen.pk != instance.image_id:  # its own one takes the first place, whatever bus the image names
         reasons.append(_("It boots by a kernel of its own, and a rescue disk has to boot by itself."))
     # The rescue disk is as large as its image, whatever the flavor's root disk is.
     too_small = image_fit_problems(

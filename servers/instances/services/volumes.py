@@ -25,7 +25,7 @@ from servers.conf import server_options
 from servers.instances.actions.rule import ActionRule
 from servers.instances.actions.volumes import ATTACH_VOLUME, DETACH_VOLUME, YES
 from servers.instances.domain.block_device_rules import DiskSurroundings, block_devices_decide
-from servers.instances.domain.volume_attach import attach_problem, device_chosen
+from servers.instances.domain.volume_attach import attach_problem, detach_problem, device_chosen
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.device_requests import device_action_ask, device_at_rest_require
 from servers.instances.services.host_action import row_locked
@@ -131,6 +131,10 @@ def detach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments
         attachment_release(attachment_id=attachment.pk)
         _at_once(row, rule, caller)
         return
+    if mapping is not None and (
+        problem := detach_problem(bus=mapping.disk_bus, device_type=mapping.device_type, power_state=row.power_state)
+    ):
+        raise Conflict(problem.message, field=problem.field)
     device_at_rest_require(row, VOLUME_ID, attachment.volume_id, field="volume")
     attachment_begin(attachment.pk, AttachmentState.DETACHING)
     device_action_ask(row, rule, caller, arguments={VOLUME_ID: str(attachment.volume_id)})

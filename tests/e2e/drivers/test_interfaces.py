@@ -54,6 +54,15 @@ def test_guest_that_does_not_let_go_keeps_its_card_and_says_so_in_time(qemu: Hyp
     assert has_card(domain)
 
 
+def test_guest_without_a_free_slot_is_told_so_as_the_requests_fault(qemu: Hypervisor) -> None:
+    domain = domain_of(qemu, qemu.build(qemu.guest(image_properties={"hw_machine_type": "pc"})))
+    with pytest.raises(DriverError, match="no slot left for another card") as refused:
+        for number in range(32):
+            mac = f"52:54:00:aa:cc:{number:02x}"
+            interface_attach(domain, CARD.replace(MAC, mac), mac)
+    assert refused.value.failure_class is FailureClass.USER
+
+
 def test_hypervisor_without_networks_says_that_it_has_none(qemu: Hypervisor) -> None:
     domain = domain_of(qemu, qemu.build(qemu.guest()))
     with pytest.raises(DriverError, match="no network to join the card to"):

@@ -8,6 +8,7 @@ from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
 from servers.models import BuildRequest, Image
 from tests.e2e.drivers.conftest import IMAGE, Hypervisor
+from tests.e2e.drivers.test_ways_back import rescued
 from tests.worlds import cloud as world
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
@@ -72,3 +73,11 @@ def test_create_of_it_is_refused_by_what_the_host_reports_and_nothing_counts(
     assert (answer.status_code, [word for word in words if word not in said]) == (400, []), said
     assert not BuildRequest.objects.exists()
     assert ComputeNode.objects.get().failed_builds == 0
+
+
+def test_rescue_that_does_not_go_with_the_machine_is_the_requests_fault_and_names_its_key(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest(image_properties={"hw_machine_type": "q35"}))
+    with pytest.raises(DriverError) as refused:
+        rescued(qemu, guest, hw_rescue_bus="ide")
+    assert refused.value.failure_class is FailureClass.USER
+    assert "hw_machine_type=q35, hw_rescue_bus=ide" in refused.value.message

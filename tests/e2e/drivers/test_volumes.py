@@ -87,6 +87,26 @@ def test_disk_on_a_bus_without_hot_plug_waits_for_the_guest_to_be_off(qemu: Hype
     assert qemu.driver.volumes_of_guests()[guest.uuid] == (guest.volumes[0].volume.id,)
 
 
+@pytest.mark.parametrize("model", ["lsilogic", "lsisas1068", "lsisas1078", "vmpvscsi"])
+def test_each_scsi_controller_has_places_for_disks_from_the_start_and_later(qemu: Hypervisor, model: str) -> None:
+    properties = {"hw_disk_bus": "scsi", "hw_scsi_model": model, "hw_cdrom_bus": "scsi"}
+    first = [file_volume(qemu, bus="scsi", device=f"sd{letter}") for letter in "bc"]
+    guest = qemu.build(with_volumes(qemu.guest(image_properties=properties), *first))
+    for letter in "def":
+        guest = with_volumes(guest, file_volume(qemu, bus="scsi", device=f"sd{letter}"))
+        qemu.driver.attach_volume(guest, guest.volumes[-1].volume.id)
+    assert len(qemu.driver.volumes_of_guests()[guest.uuid]) == 5
+
+
+def test_guest_without_a_free_usb_port_is_told_so_as_the_requests_fault(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest(image_properties={"hw_machine_type": "pc"}))
+    with pytest.raises(DriverError, match="no slot left for another disk") as refused:
+        for _ in range(3):
+            guest = with_volumes(guest, file_volume(qemu, bus="usb"))
+            qemu.driver.attach_volume(guest, guest.volumes[-1].volume.id)
+    assert refused.value.failure_class is FailureClass.USER
+
+
 def test_guest_with_a_volume_that_is_away_is_not_started_and_says_so(qemu: Hypervisor) -> None:
     volume = file_volume(qemu)
     guest = qemu.build(with_volumes(qemu.guest(), volume))

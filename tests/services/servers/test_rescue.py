@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
+from computeagent.protocol.hosts import GuestMachines
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import WorkKind
@@ -378,6 +379,66 @@ def test_image_that_cannot_rescue_is_refused(image: dict[str, Any], reason: str)
         rescue(who, instance, "tools")
     assert reason in str(refused.value.errors["image"])
     assert state(instance) == ("active", "")
+
+
+Q35 = GuestMachines(("q35",), ("sata", "virtio", "usb"), ("vga",))
+PC = GuestMachines(("pc",), ("ide", "sata", "virtio"), ("vga",))
+
+
+@pytest.mark.parametrize("machines", [(), (PC, Q35)])
+@pytest.mark.parametrize(
+    ("own", "asked", "named"),
+    [
+        ({"hw_machine_type": "q35"}, {"hw_rescue_bus": "IDE"}, ["hw_rescue_bus=ide", "hw_machine_type=q35"]),
+        (
+            {"hw_machine_type": "q35"},
+            {"hw_rescue_device": "cdrom", "hw_rescue_bus": "virtio"},
+            ["hw_rescue_bus=virtio", "hw_rescue_device=cdrom", "ide, sata, scsi, usb"],
+        ),
+        (
+            {"hw_machine_type": "q35", "hw_usb_model": "none"},
+            {"hw_rescue_bus": "usb"},
+            ["hw_rescue_bus=usb", "hw_usb_model=none"],
+        ),
+    ],
+)
+def test_bus_of_the_rescue_disk_that_the_machine_does_not_have_is_refused_with_the_keys_and_no_host_is_asked(
+    own: dict[str, str], asked: dict[str, str], named: list[str], machines: tuple[GuestMachines, ...]
+) -> None:
+    who = world.cloud("h1")
+    world.host("h1", machines=machines)
+    world.image("tools", properties=asked)
+    instance = world.active(who.member)
+    Instance.objects.filter(pk=instance.pk).update(image=instance.image | {"properties": own})
+    answer = world.client_of(who.member).post(f"/api/instances/{instance.pk}/rescue/", {"image": "tools"})
+    said = answer.content.decode()
+    assert (answer.status_code, [word for word in named if word not in said]) == (400, []), said
+    assert state(instance) == ("active", "")
+    assert not Work.objects.filter(kind="rescue").exists()
+
+
+def test_rescue_is_judged_by_what_the_host_of_the_instance_reports() -> None:
+    who = world.cloud("h1", "h2")
+    world.host("h1", machines=(GuestMachines(("pc",), ("virtio",), ("vga",)),))
+    world.host("h2", machines=(PC,))
+    world.image("tools", properties={"hw_rescue_bus": "sata"})
+    instance = world.active(who.member)
+    for host, refused in (("h1", True), ("h2", False)):
+        Instance.objects.filter(pk=instance.pk).update(host=host)
+        answer = world.client_of(who.member).post(f"/api/instances/{instance.pk}/rescue/", {"image": "tools"})
+        assert (answer.status_code == 400, "it has virtio" in answer.content.decode()) == (refused, refused)
+
+
+def test_own_image_with_a_kernel_takes_the_first_place_whatever_bus_it_names() -> None:
+    who = world.cloud()
+    instance = world.active(who.member)
+    kernel = {"kernel_id": str(world.image("kernel").pk), "ramdisk_id": str(world.image("ramdisk").pk)}
+    Image.objects.filter(name="demo").update(properties={"hw_machine_type": "q35", "hw_rescue_bus": "ide"} | kernel)
+    image = Image.objects.get(name="demo")
+    Instance.objects.filter(pk=instance.pk).update(image=image_snapshot(image))
+    assert image_snapshot(image)["kernel"]
+    rescue(who, instance)
+    assert state(instance) == ("active", "rescuing")
 
 
 def test_only_images_that_the_project_sees_rescue_and_rebuild() -> None:

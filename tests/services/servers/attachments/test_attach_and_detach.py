@@ -29,6 +29,7 @@ from servers.models import (
 )
 from servers.repair.services.audit import audit_findings
 from servers.volumes.domain.errors import InvalidVolume, PoolUnreachable, VolumeNotFound
+from servers.volumes.domain.states import AttachmentState
 from tests.services.servers.attachments.attached_cloud import ATTACH, DETACH, Cloud
 from tests.worlds import cloud as world
 from tests.worlds.agent_hands import built
@@ -219,6 +220,20 @@ def test_limits_of_disks(cloud: Cloud, settings: Any) -> None:
     Instance.objects.update(image={"properties": {"hw_disk_bus": "sata"}})
     with pytest.raises(Conflict, match="stop it first"):
         cloud.act(ATTACH, volume="data")
+
+
+@pytest.mark.parametrize("change", [{"disk_bus": "sata"}, {"device_type": "cdrom"}])
+def test_disk_that_leaves_no_guest_that_runs_is_refused_at_the_request(cloud: Cloud, change: dict[str, str]) -> None:
+    cloud.attached()
+    BlockDeviceMapping.objects.filter(volume_id__isnull=False).update(**change)
+    with pytest.raises(Conflict, match="leaves an instance only while it is off: stop it first") as refused:
+        cloud.act(DETACH, volume="data")
+    assert refused.value.field == "volume"
+    assert VolumeAttachment.objects.get().state == AttachmentState.ATTACHED
+    assert not Work.objects.filter(kind=WorkKind.DETACH_VOLUME).exists()
+    Instance.objects.update(power_state="shutdown", vm_state="stopped")
+    cloud.act(DETACH, volume="data")
+    assert VolumeAttachment.objects.get().state == AttachmentState.DETACHING
 
 
 def test_volume_of_several_instances(cloud: Cloud) -> None:

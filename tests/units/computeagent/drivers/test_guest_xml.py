@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.firmware import GuestFirmware
-from computeagent.drivers.libvirt.guest_options import guest_options
+from computeagent.drivers.libvirt.guest_options import NO_OPTIONS, guest_options
 from computeagent.drivers.libvirt.guest_xml import (
     DOMAIN_NAME_LENGTH,
     METADATA_NAMESPACE,
@@ -279,6 +279,26 @@ def test_emulated_cpu_hides_the_hypervisor_by_itself() -> None:
     assert optioned({}, virt_type="qemu").find(path) is None
     assert optioned({"hw:hide_hypervisor_id": "yes"}, virt_type="qemu").find(path) is not None
     assert optioned({"hw:hide_hypervisor_id": "yes"}, virt_type="kvm").find(path) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "target"),
+    [
+        ("vmpvscsi", "sdb", "1"),
+        ("vmpvscsi", "sdz", "25"),
+        ("vmpvscsi", "sdbm", None),
+        ("lsisas1068", "sda", "0"),
+        ("lsisas1068", "sdz", "7"),
+        ("lsisas1068", "sdi", None),
+        ("lsilogic", "sdz", None),
+        ("", "sdb", None),
+    ],
+)
+def test_disk_has_a_target_of_its_own_where_one_has_a_single_unit(model: str, name: str, target: str | None) -> None:
+    disk = DiskDevice(Path("/s/disk"), "qcow2", "scsi", name)
+    options = replace(NO_OPTIONS, scsi_model=model)
+    address = parsed(replace(DEFINITION, disks=(disk,), options=options)).find("devices/disk/address")
+    assert (None if address is None else (address.get("target"), address.get("unit"))) == (target and (target, "0"))
 
 
 def test_disk_on_a_scsi_bus_brings_its_controller() -> None:
