@@ -36,6 +36,9 @@ class InstanceActionInput(StrictInput):
         for rule in VERBS.values():
             for one in rule.arguments:
                 said = f"{one.help} Of {rule.name}."
+                if one.kind is ArgumentKind.NUMBER:
+                    fields[one.name] = serializers.IntegerField(required=False, help_text=said)
+                    continue
                 fields[one.name] = serializers.CharField(
                     required=False,
                     allow_blank=True,
@@ -45,6 +48,10 @@ class InstanceActionInput(StrictInput):
                     write_only=one.is_secret,
                 )
         return fields
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
+        """Arguments are text, as rows of work keep them."""
+        return {name: str(value) for name, value in attrs.items()}
 
 
 class ActionArgumentOutput(serializers.Serializer[Argument]):

@@ -42,6 +42,8 @@ def test_actions_that_make_no_image_say_so() -> None:
         ({"action": "snapshot"}, "name"),
         ({"action": "backup", "name": "b", "rotation": "1"}, "backup_type"),
         ({"action": "backup", "name": "b", "backup_type": "daily", "rotation": "-1"}, "rotation"),
+        ({"action": "backup", "name": "b", "backup_type": "daily", "rotation": 1001}, "rotation"),
+        ({"action": "backup", "name": "b", "backup_type": "daily", "rotation": True}, "rotation"),
         ({"action": "shelve", "name": "b"}, "name"),
     ],
 )
