@@ -15,7 +15,7 @@ from computeagent.protocol.work import WorkKind, WorkOrder
 from controlplane.identity.domain import Caller, Role
 from controlplane.identity.models import Project, RoleAssignment, User
 from controlplane.identity.selectors import caller_for_user
-from controlplane.identity.services import token_issue
+from controlplane.identity.services.tokens import token_issue_own
 from controlplane.work import jobs
 from controlplane.work.wakeups import waiter_open
 from servers.agent_api import conductor_connect
@@ -69,7 +69,7 @@ def _person(name: str, project: Project, role: Role) -> Caller:
 def client_of(caller: Caller) -> APIClient:
     """An API client with a fresh token."""
     client = APIClient()
-    client.credentials(HTTP_X_AUTH_TOKEN=token_issue(username=caller.username, password=PASSWORD).token)
+    client.credentials(HTTP_X_AUTH_TOKEN=token_issue_own(caller=caller).token)
     return client
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from django.test import Client
 
 from controlplane.identity.domain import Caller
-from controlplane.identity.services import token_issue
+from controlplane.identity.services.tokens import token_issue_own
 from tests.fixtures.remembering import remembered
 from tests.worlds import routing
-from tests.worlds.cloud import PASSWORD, People, people
+from tests.worlds.cloud import People, people
 
 MOUNT = "/network"
 
@@ -56,7 +56,7 @@ class NeutronClient:
 
 
 def _token(caller: Caller) -> str:
-    return token_issue(username=caller.username, password=PASSWORD).token
+    return token_issue_own(caller=caller).token
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from django.test.utils import CaptureQueriesContext, override_settings
 
 from controlplane.dashboard.watching.metrics import metrics_text
 from controlplane.identity.models import User
-from controlplane.identity.services import token_issue
+from controlplane.identity.services.tokens import token_issue_own
 from controlplane.infra.db import now_plus
 from controlplane.work.models import NamedLease, Work
 from servers.instances.selectors.metrics import MAX_NAMES
 from servers.models import InstanceAction, InstanceActionEvent
-from tests.worlds.cloud import PASSWORD, People, active, cloud, create, fail_build, order, pump
+from tests.worlds.cloud import People, active, cloud, create, fail_build, order, pump
 
 TOKEN = "a-token-of-the-scraper"
 LINE = re.compile(r'([a-zA-Z_:][\w:]*)(\{(?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)+\})? (\S+)')
@@ -93,7 +93,7 @@ def test_login_or_api_token_of_any_role_opens_nothing(setting: Setting, people: 
     for caller in (getattr(people, role) for role in ROLES):
         client = Client()
         client.force_login(User.objects.get(pk=caller.user_id))
-        token = token_issue(username=caller.username, password=PASSWORD).token
+        token = token_issue_own(caller=caller).token
         assert read(client).status_code == 401
         assert read(token=token).status_code == 401
         assert Client().get("/metrics", headers={"X-Auth-Token": token}).status_code == 401
