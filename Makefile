@@ -27,7 +27,7 @@ LANES = $(PY) tests/run_lanes.py
 COLLECTED := --no-location --no-wrap --no-obsolete --ignore 'tests/*' --ignore '.*' --ignore 'static-collected/*'
 CODE := controlplane placement scheduling servers computeagent
 export HYPOTHESIS_PROFILE ?= ci
-# Each process that a test starts would compile all modules anew: 3 s of CPU of each of a hundred.
+# Each process that a test starts would compile all modules anew: half a second of CPU each.
 unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
