@@ -1,13 +1,13 @@
 """One Ceph cluster for all tests of a process that need one, and a browser for each test that does."""
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from computeagent.protocol.volumes import PoolKind, VolumeSpec
 from computeagent.volumes.rbd import RbdBackend
+from tests.fixtures.browser import started_chromium
 from tests.worlds.ceph import POOL, Ceph, ceph_cluster, missing_for_ceph
 
 
@@ -38,10 +38,5 @@ def pool(ceph: Ceph) -> Iterator[RbdBackend]:
 
 @pytest.fixture
 def page() -> Iterator[Page]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+    with started_chromium() as browser:
         yield browser.new_page(viewport={"width": 900, "height": 600})
-        browser.close()

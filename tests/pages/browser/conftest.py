@@ -1,26 +1,17 @@
 """A real Chromium against the live server, which shares the test's database."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from tests.fixtures.browser import started_chromium
 from tests.fixtures.patience import PATIENCE_S
 from tests.pages.browser.barriers import barriers
 from tests.worlds.cloud import PASSWORD, People, cloud
 
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 OpenPage = Callable[..., Page]
 TIMEOUT_MS = PATIENCE_S * 1000
 """How long whatever a page is to show may take."""
@@ -32,14 +23,9 @@ def chromium() -> Iterator[Browser]:
     """One browser for a module. Playwright's loop then lives in this thread, so Django must be told that the database
     is used between its calls and never inside one; both end with the module, or later tests would suffer.
     """
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+    with pytest.MonkeyPatch.context() as patch, started_chromium() as browser:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
-        browser.close()
 
 
 @pytest.fixture
