@@ -69,15 +69,23 @@ def _person(name: str, project: Project, role: Role) -> Caller:
 def client_of(caller: Caller) -> APIClient:
     """An API client with a fresh token."""
     client = APIClient()
-    client.credentials(HTTP_X_AUTH_TOKEN=token_issue_own(caller=caller).token)
+    client.credentials(HTTP_X_AUTH_TOKEN=fresh_token(caller))
     return client
 
 
+@remembered
+def fresh_token(caller: Caller) -> str:
+    """As a log-in of this person gives one."""
+    return token_issue_own(caller=caller).token
+
+
+@remembered
 def flavor(name: str = "m1.tiny", *, vcpus: int = 1, memory_mib: int = 512, root_gib: int = 1, **more: Any) -> Flavor:
     """A flavor row."""
     return Flavor.objects.create(name=name, vcpus=vcpus, memory_mib=memory_mib, root_gib=root_gib, **more)
 
 
+@remembered
 def image(name: str = "demo", **more: Any) -> Image:
     """An active public image whose bytes nobody needs."""
     fields: dict[str, Any] = {"visibility": "public", "status": "active", "checksum_sha256": "0" * 64}
@@ -85,6 +93,7 @@ def image(name: str = "demo", **more: Any) -> Image:
     return Image.objects.create(name=name, **{**fields, **more})
 
 
+@remembered
 def host(name: str, **changes: Any) -> Registration:
     """A hypervisor that registers itself."""
     return conductor_connect().register(host=name, report=replace(REPORT, hypervisor_hostname=name, **changes))
@@ -101,6 +110,7 @@ def cloud(*hosts: str, **changes: Any) -> People:
     return found
 
 
+@remembered
 def create(caller: Caller, name: str = "vm", **more: Any) -> list[Instance]:
     """Ask for instances through the service."""
     return instances_create(
@@ -167,6 +177,7 @@ def fail_build(
     conductor_connect().build_failed(lease=taken.lease, failure=failure)
 
 
+@remembered
 def active(caller: Caller, name: str = "vm", **more: Any) -> Instance:
     """One instance, all the way to ACTIVE."""
     made = create(caller, name, **more)[0]

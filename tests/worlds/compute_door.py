@@ -6,7 +6,7 @@ from typing import Any
 from django.test import Client
 
 from controlplane.identity.domain import Caller
-from controlplane.identity.services.tokens import token_issue_own
+from tests.worlds.cloud import fresh_token
 
 GENERIC, LEGACY = "OpenStack-API-Version", "X-OpenStack-Nova-API-Version"
 NEWEST = 100
@@ -18,7 +18,7 @@ class ComputeClient:
     def __init__(self, caller: Caller | None = None, *, minor: int | None = None) -> None:
         self.client = Client()
         self.minor = minor
-        self.token = token_issue_own(caller=caller).token if caller else ""
+        self.token = fresh_token(caller) if caller else ""
 
     def call(
         self,

@@ -6,9 +6,8 @@ from typing import Any
 
 from django.test import Client
 
-from controlplane.identity.services import token_issue
 from tests.fixtures.remembering import remembered
-from tests.worlds.cloud import PASSWORD, People, people
+from tests.worlds.cloud import People, fresh_token, people
 
 OCTETS = "application/octet-stream"
 PATCH = "application/openstack-images-v2.1-json-patch"
@@ -75,7 +74,7 @@ def image_people() -> ImagePeople:
 def _people_with_tokens() -> tuple[People, dict[str, str]]:
     who = people()
     names = ("admin", "member", "reader", "stranger")
-    return who, {name: token_issue(username=getattr(who, name).username, password=PASSWORD).token for name in names}
+    return who, {name: fresh_token(getattr(who, name)) for name in names}
 
 
 def message(answer: Any, status: int) -> str:

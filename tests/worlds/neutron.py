@@ -7,10 +7,9 @@ from typing import Any
 from django.test import Client
 
 from controlplane.identity.domain import Caller
-from controlplane.identity.services.tokens import token_issue_own
 from tests.fixtures.remembering import remembered
 from tests.worlds import routing
-from tests.worlds.cloud import People, people
+from tests.worlds.cloud import People, fresh_token, people
 
 MOUNT = "/network"
 
@@ -56,7 +55,7 @@ class NeutronClient:
 
 
 def _token(caller: Caller) -> str:
-    return token_issue_own(caller=caller).token
+    return fresh_token(caller)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from typing import Any
 from django.test import Client
 
 from controlplane.identity.domain import Caller
-from controlplane.identity.services.tokens import token_issue_own
 from scheduling.fleet.services.hosts import host_register
 from tests.fixtures.remembering import remembered
-from tests.worlds.cloud import REPORT, People, image, people
+from tests.worlds.cloud import REPORT, People, fresh_token, image, people
 from tests.worlds.volumes import storage_pool
 
 LATEST = "volume 3.67"
@@ -55,7 +54,7 @@ class VolumeClient:
 
 def volume_client(caller: Caller) -> VolumeClient:
     """The same as this person, with a fresh token."""
-    return VolumeClient(token_issue_own(caller=caller).token)
+    return VolumeClient(fresh_token(caller))
 
 
 @remembered

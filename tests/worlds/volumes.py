@@ -60,6 +60,7 @@ def backup_row(volume: Volume, *, state: BackupState = BackupState.AVAILABLE, **
     )
 
 
+@remembered
 def storage_pool(
     name: str = "shared",
     *hosts: str,
@@ -110,6 +111,7 @@ def _taken(subject: uuid.UUID) -> WorkLease:
     return taken[1]
 
 
+@remembered
 def volume_made(caller: Caller, *, size_gib: int = 1, **fields: Any) -> Volume:
     """A volume that was asked for and made."""
     volume = volume_create(caller=caller, request=VolumeRequest(size_gib=size_gib, **fields))
@@ -117,6 +119,7 @@ def volume_made(caller: Caller, *, size_gib: int = 1, **fields: Any) -> Volume:
     return Volume.objects.select_related("pool").get(pk=volume.pk)
 
 
+@remembered
 def snapshot_made(caller: Caller, volume: Volume) -> VolumeSnapshot:
     """A snapshot that was asked for and made."""
     snapshot = snapshot_create(caller=caller, request=SnapshotRequest(volume.pk))

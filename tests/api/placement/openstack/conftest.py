@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from controlplane.identity.domain import Caller
-from controlplane.identity.services.tokens import token_issue_own
+from tests.worlds.cloud import fresh_token
 
 Ask = Callable[..., Any]
 
@@ -52,4 +52,4 @@ def admin(ask: Ask, identity: Callable[[str], None]) -> Ask:
 def token_of(db: None) -> Callable[[Caller], str]:
     """A real token of a person of `tests.worlds.cloud.people`."""
 
-    return lambda caller: token_issue_own(caller=caller).token
+    return fresh_token

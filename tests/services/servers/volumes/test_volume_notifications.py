@@ -95,7 +95,7 @@ def test_nothing_is_written_where_nobody_wants_it(people, pool):
 
 
 def test_pages_of_the_volume_its_project_and_all_look_again(people, pool):
-    volume = volume_made(people.member)
+    volume = volume_create(caller=people.member, request=VolumeRequest(size_gib=1))
     on_commit = [hook for _, hook, *_ in connection.run_on_commit]
     topics = {topic for hook in on_commit for topic in getattr(hook, "topics", ())}
     assert topics >= {VOLUMES, volume_topic(volume.pk), project_volumes_topic(volume.project_id)}
