@@ -21,8 +21,12 @@ OF_IMAGE = {
 }
 OF_BOTH = {"sound_model": "COMPUTE_SOUND_MODEL_", "usb_model": "COMPUTE_USB_MODEL_"}
 UEFI = "COMPUTE_FIRMWARE_UEFI"
-CPU_LIMITS, LOCKED_MEMORY = "CUSTOM_CPU_LIMITS", "CUSTOM_LOCKED_MEMORY"
-CPU_QUOTAS = ("quota:cpu_shares", "quota:cpu_period", "quota:cpu_quota")
+RATES = ("average", "peak", "burst")
+CPU_LIMITS, NIC_LIMITS, LOCKED_MEMORY = "CUSTOM_CPU_LIMITS", "CUSTOM_NIC_LIMITS", "CUSTOM_LOCKED_MEMORY"
+LIMITS = {
+    CPU_LIMITS: ("quota:cpu_shares", "quota:cpu_period", "quota:cpu_quota"),
+    NIC_LIMITS: tuple(f"quota:vif_{way}_{rate}" for way in ("inbound", "outbound") for rate in RATES),
+}
 GIVEN_ANYWHERE = frozenset(
     {
         *(f"COMPUTE_STORAGE_BUS_{bus}" for bus in ("VIRTIO", "SATA", "IDE")),
@@ -45,10 +49,14 @@ def guest_hardware_filter(request: ScheduleRequest, around: Surroundings) -> Add
 
 def _process_needs(specs: Mapping[str, str], properties: Mapping[str, str]) -> set[str]:
     """Traits for the guest's process. 0 and less is no limit; vCPUs at real time have their guest's memory locked."""
-    said = {key: str(specs.get(key, "")).strip() for key in CPU_QUOTAS}
-    is_limited = any(amount not in ("", "0") and not amount.startswith("-") for amount in said.values())
+    limited = {trait for trait, keys in LIMITS.items() if any(_is_limit(specs.get(key)) for key in keys)}
     is_locked = any(
         is_true(flag)
         for flag in (specs.get("hw:cpu_realtime"), specs.get("hw:locked_memory"), properties.get("hw_locked_memory"))
     )
-    return ({CPU_LIMITS} if is_limited else set()) | ({LOCKED_MEMORY} if is_locked else set())
+    return limited | ({LOCKED_MEMORY} if is_locked else set())
+
+
+def _is_limit(amount: object) -> bool:
+    text = str(amount or "").strip()
+    return text not in ("", "0") and not text.startswith("-")

@@ -39,7 +39,7 @@ from computeagent.drivers.libvirt.instance_files import InstanceFiles
 from computeagent.drivers.libvirt.mediated_devices import KernelMediatedDevices
 from computeagent.drivers.libvirt.networks import interfaces_of, lease_addresses, nat_network_ensure
 from computeagent.drivers.libvirt.private.daemon import PrivateDaemon, is_private
-from computeagent.drivers.libvirt.process_limits import process_traits
+from computeagent.drivers.libvirt.process_limits import kernel_shapes, process_traits
 from computeagent.drivers.libvirt.snapshots import disk_snapshot
 from computeagent.drivers.libvirt.virtualization import virt_type_choose
 from computeagent.drivers.libvirt.volume_cache import volume_cache
@@ -292,7 +292,9 @@ class RealHost:
         """
         is_session = urlsplit(self.uri).path == "/session" or (self._embedded is not None and os.geteuid() != 0)
         is_of_machine = self._embedded is None and self._daemon is None
-        limits = process_traits(is_of_machine=is_of_machine, is_session=is_session)
+        # The machine's libvirtd has rights of its own to try it with; an embedded driver gives its cards no device.
+        has_cards = (is_of_machine and os.geteuid() != 0) or (not self._embedded and not is_session and kernel_shapes())
+        limits = process_traits(is_of_machine=is_of_machine, is_session=is_session, has_cards=has_cards)
         if self._embedded:
             return tuple(limits)
         return (RECEIVES_MIGRATIONS, *limits) if is_session else (RECEIVES_MIGRATIONS, HAS_BRIDGES, *limits)

@@ -199,7 +199,7 @@ KEY_EFFECTS: tuple[KeyEffect, ...] = (
     ),
     KeyEffect(
         tuple(f"quota:vif_{way}_{rate}" for way in ("inbound", "outbound") for rate in ("average", "peak", "burst")),
-        "`<bandwidth>` of each card",
+        "`<bandwidth>` of each card, by a trait",
         _SAID,
     ),
     # Other devices.

@@ -36,14 +36,14 @@ def abilities(
 
 
 def test_every_trait_of_a_device_is_a_standard_one() -> None:
-    own = {device_traits.CPU_LIMITS, device_traits.LOCKED_MEMORY}
+    own = {device_traits.CPU_LIMITS, device_traits.NIC_LIMITS, device_traits.LOCKED_MEMORY}
     assert set(os_traits.get_traits()) >= device_traits.SIMULATED - own
     assert {*device_traits.SOUND_MODELS.values(), device_traits.ADDRESSES_OF_HOST} <= set(os_traits.get_traits())
 
 
 def test_what_the_scheduler_asks_for_is_what_hosts_report() -> None:
-    asked = {by_hardware.CPU_LIMITS, by_hardware.LOCKED_MEMORY}
-    assert asked == {device_traits.CPU_LIMITS, device_traits.LOCKED_MEMORY}
+    asked = {by_hardware.CPU_LIMITS, by_hardware.NIC_LIMITS, by_hardware.LOCKED_MEMORY}
+    assert asked == {device_traits.CPU_LIMITS, device_traits.NIC_LIMITS, device_traits.LOCKED_MEMORY}
     assert set(TRAITS) >= asked
     assert set(TRAITS) >= device_traits.SIMULATED
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from computeagent.drivers.libvirt.process_limits import may_raise_limits, process_traits
+from computeagent.drivers.libvirt.process_limits import kernel_shapes, may_raise_limits, process_traits
 
-CPU, MEMORY = "CUSTOM_CPU_LIMITS", "CUSTOM_LOCKED_MEMORY"
+CPU, NICS, MEMORY = "CUSTOM_CPU_LIMITS", "CUSTOM_NIC_LIMITS", "CUSTOM_LOCKED_MEMORY"
 ALL_RIGHTS, WITHOUT_LIMITS, NONE = "000001ffffffffff", "000001fffeffffff", "0000000000000000"
 
 
@@ -25,13 +25,19 @@ def test_process_that_cannot_be_read_has_no_rights(tmp_path: Path) -> None:
     assert not may_raise_limits(tmp_path / "status")
 
 
-def test_daemon_of_ours_has_no_cgroups_and_locks_memory_where_it_may(tmp_path: Path) -> None:
-    for rights, traits in ((ALL_RIGHTS, {MEMORY}), (WITHOUT_LIMITS, set[str]())):
-        said = process_traits(is_of_machine=False, is_session=False, status=status(tmp_path, rights))
-        assert said == traits
+@pytest.mark.parametrize(("trial", "works"), [(("true",), True), (("false",), False), (("/nowhere/tc",), False)])
+def test_limits_of_cards_are_there_where_a_trial_of_them_works(trial: tuple[str, ...], works: bool) -> None:
+    assert kernel_shapes(trial) is works
 
 
-def test_libvirtd_of_the_machine_does_both_and_that_of_a_user_neither(tmp_path: Path) -> None:
+def test_daemon_of_ours_has_no_cgroups_and_does_what_else_it_may(tmp_path: Path) -> None:
+    for rights, traits in ((ALL_RIGHTS, {MEMORY, NICS}), (WITHOUT_LIMITS, {NICS})):
+        path = status(tmp_path, rights)
+        assert process_traits(is_of_machine=False, is_session=False, has_cards=True, status=path) == traits
+        assert process_traits(is_of_machine=False, is_session=False, has_cards=False, status=path) == traits - {NICS}
+
+
+def test_libvirtd_of_the_machine_does_all_and_that_of_a_user_nothing(tmp_path: Path) -> None:
     path = status(tmp_path, ALL_RIGHTS)
-    assert process_traits(is_of_machine=True, is_session=False, status=path) == {CPU, MEMORY}
-    assert process_traits(is_of_machine=True, is_session=True, status=path) == set()
+    assert process_traits(is_of_machine=True, is_session=False, has_cards=True, status=path) == {CPU, MEMORY, NICS}
+    assert process_traits(is_of_machine=True, is_session=True, has_cards=True, status=path) == set()

@@ -25,6 +25,8 @@ AROUND = Surroundings((), PolicyOptions())
         ({"quota:cpu_shares": "512"}, {}, {"CUSTOM_CPU_LIMITS"}),
         ({"quota:cpu_period": "10000", "quota:cpu_quota": "5000"}, {}, {"CUSTOM_CPU_LIMITS"}),
         ({"quota:cpu_shares": "0", "quota:cpu_quota": "-1"}, {}, set()),
+        ({"quota:vif_inbound_average": "100"}, {}, {"CUSTOM_NIC_LIMITS"}),
+        ({"quota:vif_outbound_average": "0", "quota:vif_limit": "0"}, {}, set()),
         ({"hw:cpu_realtime": "yes"}, {}, {"CUSTOM_LOCKED_MEMORY"}),
         ({"hw:cpu_realtime": "no", "hw:locked_memory": "true"}, {}, {"CUSTOM_LOCKED_MEMORY"}),
         ({}, {"hw_locked_memory": "true"}, {"CUSTOM_LOCKED_MEMORY"}),
