@@ -10,12 +10,13 @@ from django.utils.translation import gettext_lazy as _
 from controlplane.identity.selectors.people import project_ids_like, user_ids_like
 from controlplane.infra.list_filters import MomentFilter, YesNoFilter
 from controlplane.infra.quick_search import QuickSearch
+from controlplane.kernel.texts import phrase
 from controlplane.work.filtersets import WorkFilterSet
 from scheduling.fleet.selectors.liveness import HostStatus, hosts_of_status
 from servers.fields import refuse_if
 from servers.models import ConsoleSession, Flavor, Image, Instance, InstanceTag
 from servers.networks.selectors.address_search import addressed, instances_by_address, pattern_reasons
-from servers.states import status_states
+from servers.states import STATUSES, status_states
 
 _PART_OF_AN_ADDRESS = re.compile(r"[0-9a-fA-F:.]{0,39}[.:][0-9a-fA-F:.]{0,39}")
 
@@ -61,7 +62,12 @@ class InstanceFilterSet(QuickSearch):
         return found | addressed(word) if _PART_OF_AN_ADDRESS.fullmatch(word) else found
 
     def by_status(self, rows: QuerySet[Instance], _name: str, value: str) -> QuerySet[Instance]:
-        """The API's status, asked as the pairs of states that show as it."""
+        """The API's status, asked as the pairs of states that show as it. Raises InvalidFields."""
+        if value.upper() not in STATUSES:
+            allowed = ", ".join(STATUSES)
+            refuse_if(
+                {"status": [phrase("Is {value!r:.80}; it must be one of {allowed}.", value=value, allowed=allowed)]}
+            )
         wanted = Q(pk__in=[])
         for vm_state, task_state in status_states(value.upper()):
             wanted |= Q(vm_state=vm_state, task_state=task_state)

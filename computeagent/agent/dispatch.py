@@ -34,6 +34,7 @@ HANDLERS: Mapping[WorkKind, ActionHandler] = {
     WorkKind.RESCUE: rescue.rescue,
     WorkKind.UNRESCUE: rescue.unrescue,
     WorkKind.CHANGE_PASSWORD: rescue.change_password,
+    WorkKind.TRIGGER_CRASH_DUMP: power.trigger_crash_dump,
     WorkKind.SCREENSHOT: screenshot,
     WorkKind.ATTACH_INTERFACE: interfaces.attach_interface,
     WorkKind.DETACH_INTERFACE: interfaces.detach_interface,

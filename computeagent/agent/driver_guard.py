@@ -265,6 +265,10 @@ class GuardedDriver:
         """See Driver."""
         logged("set_password", guest.uuid, lambda: self._driver.set_password(guest, user=user, password=password))
 
+    def inject_nmi(self, guest_uuid: str) -> GuestFacts:
+        """See Driver."""
+        return logged("inject_nmi", guest_uuid, lambda: self._driver.inject_nmi(guest_uuid))
+
     def facts(self, guest_uuid: str) -> GuestFacts | None:
         """See Driver."""
         return guarded(lambda: self._driver.facts(guest_uuid))

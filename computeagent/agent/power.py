@@ -65,6 +65,15 @@ def resume(context: AgentContext, held: HeldLease) -> None:
     act_in_step(context, held, "resuming", lambda: context.driver.resume(held.guest))
 
 
+def trigger_crash_dump(context: AgentContext, held: HeldLease) -> None:
+    """Interrupt the guest so that it crashes with a dump: once, for a second NMI would end that. Raises Fenced."""
+
+    def verb() -> GuestFacts:
+        return done_once(context, held, lambda: context.driver.inject_nmi(held.guest.uuid))
+
+    act_in_step(context, held, "interrupting", verb)
+
+
 def soft_delete(context: AgentContext, held: HeldLease) -> None:
     """Power off, and leave all that there is so that it can be restored. Raises Fenced."""
     _act(context, held, "soft-deleting", lambda steps: guest_shut_down(context, held, steps))

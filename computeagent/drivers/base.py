@@ -154,6 +154,11 @@ class Driver(Protocol):
         answer in time. The password is in no message.
         """
 
+    def inject_nmi(self, guest_uuid: str) -> GuestFacts:
+        """Send a non-maskable interrupt, on which a guest that is set up for it dumps its memory. Raises DriverError:
+        class USER for a guest that is off, and for a hypervisor that sends none.
+        """
+
     def attach_interface(self, guest: GuestSpec, port_id: str) -> GuestFacts:
         """Have the card of this port of the guest, in one that runs at once. One that is there is a success; a guest
         that is off gets it with its next start. Raises DriverError, and then the card is not there.

@@ -246,6 +246,13 @@ class FakeDriver(FakeDevices):
         """Have the guest running."""
         return self._changed(guest_uuid, PowerState.RUNNING, of=(PowerState.PAUSED,))
 
+    def inject_nmi(self, guest_uuid: str) -> GuestFacts:
+        """Nothing is inside that would crash."""
+        facts = self.facts(guest_uuid)
+        if facts is None or facts.power_state not in ON:
+            raise DriverError(f"guest {guest_uuid} is off", failure_class=FailureClass.USER)
+        return facts
+
     def suspend(self, guest_uuid: str) -> GuestFacts:
         """Have the guest off with its memory saved, which a fake one has none of."""
         with self._lock:

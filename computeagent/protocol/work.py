@@ -32,6 +32,7 @@ class WorkKind(StrEnum):
     RESCUE = "rescue"
     UNRESCUE = "unrescue"
     CHANGE_PASSWORD = "change_password"  # noqa: S105 - the name of the work
+    TRIGGER_CRASH_DUMP = "trigger_crash_dump"
     SCREENSHOT = "screenshot"
     ATTACH_INTERFACE = "attach_interface"
     DETACH_INTERFACE = "detach_interface"

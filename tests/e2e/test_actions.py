@@ -19,6 +19,7 @@ ELSEWHERE = {
     "attach_interface",  # needs networks of ours
     "detach_interface",
     "screenshot",  # is no task of the instance
+    "trigger_crash_dump",
     "crash_seen",  # of a guest that crashed
 }
 """Actions that tests of their own show on real guests (`servers.instances.actions.shown_by`)."""

@@ -12,11 +12,13 @@ from computeagent.drivers.libvirt.binding import (
     is_no_domain,
     is_no_metadata,
     is_not_running,
+    is_unsupported,
     libvirt,
 )
 from computeagent.drivers.libvirt.guest_xml import METADATA_NAMESPACE, GuestMetadata, canonical_uuid, metadata_parse
 from computeagent.drivers.libvirt.half_started import is_half_started, settle
 from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import FailureClass
 
 log = logging.getLogger(__name__)
 STOP_POLL_S = 0.2
@@ -104,6 +106,19 @@ def domain_pause(domain: Any) -> None:
         domain.suspend()
     elif state is not PowerState.PAUSED:
         raise DriverError(f"guest {domain.name()} does not run, so it cannot be paused: it is {state}")
+
+
+def domain_interrupt(domain: Any) -> None:
+    """Send an NMI. Raises DriverError, of class USER for a guest that is off and a hypervisor that sends none."""
+    settle(domain)
+    if power_state(domain) not in (PowerState.RUNNING, PowerState.PAUSED):
+        raise DriverError("the guest is off, so nothing in it can crash", failure_class=FailureClass.USER)
+    try:
+        domain.injectNMI(0)
+    except LibvirtError as error:
+        if not is_unsupported(error):
+            raise
+        raise DriverError("this hypervisor sends no interrupts", failure_class=FailureClass.USER) from error
 
 
 def domain_unpause(domain: Any) -> None:

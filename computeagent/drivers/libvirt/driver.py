@@ -12,6 +12,7 @@ from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, translated
 from computeagent.drivers.libvirt.connection import Connection
 from computeagent.drivers.libvirt.domains import (
+    domain_interrupt,
     domain_kill,
     domain_lookup,
     domain_pause,
@@ -264,6 +265,11 @@ class LibvirtDriver(GuestViews, GuestVolumeVerbs):
         """Let its vCPUs run."""
         with translated(f"unpausing {guest_uuid}"):
             return self._acted(guest_uuid, domain_unpause)
+
+    def inject_nmi(self, guest_uuid: str) -> GuestFacts:
+        """To all of its vCPUs."""
+        with translated(f"interrupting {guest_uuid}"):
+            return self._acted(guest_uuid, domain_interrupt)
 
     def suspend(self, guest_uuid: str) -> GuestFacts:
         """Libvirt's managed save: `start` finds it by itself."""

@@ -39,6 +39,7 @@ from computeagent.drivers.libvirt.instance_files import InstanceFiles
 from computeagent.drivers.libvirt.mediated_devices import KernelMediatedDevices
 from computeagent.drivers.libvirt.networks import interfaces_of, lease_addresses, nat_network_ensure
 from computeagent.drivers.libvirt.private.daemon import PrivateDaemon, is_private
+from computeagent.drivers.libvirt.process_limits import kernel_shapes, process_traits
 from computeagent.drivers.libvirt.snapshots import disk_snapshot
 from computeagent.drivers.libvirt.virtualization import virt_type_choose
 from computeagent.drivers.libvirt.volume_cache import volume_cache
@@ -289,10 +290,14 @@ class RealHost:
         """What this way to reach QEMU can do: an embedded driver has no networks and receives no guests of others; as
         an ordinary user libvirt makes no bridges and no post-copy.
         """
+        is_session = urlsplit(self.uri).path == "/session" or (self._embedded is not None and os.geteuid() != 0)
+        is_of_machine = self._embedded is None and self._daemon is None
+        # The machine's libvirtd has rights of its own to try it with; an embedded driver gives its cards no device.
+        has_cards = (is_of_machine and os.geteuid() != 0) or (not self._embedded and not is_session and kernel_shapes())
+        limits = process_traits(is_of_machine=is_of_machine, is_session=is_session, has_cards=has_cards)
         if self._embedded:
-            return ()
-        is_session = urlsplit(self.uri).path == "/session"
-        return (RECEIVES_MIGRATIONS,) if is_session else (RECEIVES_MIGRATIONS, HAS_BRIDGES)
+            return tuple(limits)
+        return (RECEIVES_MIGRATIONS, *limits) if is_session else (RECEIVES_MIGRATIONS, HAS_BRIDGES, *limits)
 
     def _abilities(self, conn: Any) -> HostAbilities:
         return host_abilities(conn, arch=platform.machine(), virt_type=self._virt_type)

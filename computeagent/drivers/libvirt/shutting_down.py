@@ -8,6 +8,9 @@ from computeagent.drivers.base import Check, always
 from computeagent.drivers.libvirt.binding import LibvirtError, error_code, libvirt
 from computeagent.drivers.libvirt.domains import STOP_POLL_S, domain_kill
 
+ASK_AGAIN_S = 10.0
+"""Nova's: a guest that was still starting has missed what it was asked before."""
+
 
 def domain_stop(
     domain: Any,
@@ -18,19 +21,22 @@ def domain_stop(
     clock: Callable[[], float] = time.monotonic,
     is_asked: bool = False,
 ) -> None:
-    """Ask the guest to power off, unless that was done, and pull the plug after `grace_s` seconds; 0 pulls it at once.
-    What `check` raises meanwhile leaves the guest as it is; `plug_pulled` is called where it was given time, and in
-    vain.
+    """Ask the guest to power off, unless that was done, ask again every `ASK_AGAIN_S`, and pull the plug after
+    `grace_s` seconds; 0 pulls it at once. What `check` raises meanwhile leaves the guest as it is; `plug_pulled` is
+    called where it was given time, and in vain.
     """
     if grace_s > 0:
         is_asked = is_asked or _ask(domain)
         # From now on: an agent inside that is silent takes seconds to be asked.
         deadline = clock() + grace_s
+        ask_again_at = clock() + ASK_AGAIN_S
         while domain.isActive() and clock() < deadline:
             check()
             time.sleep(min(STOP_POLL_S, max(0.01, deadline - clock())))
-            # One that cannot be asked now is asked again, and keeps its time.
-            is_asked = is_asked or _ask(domain)
+            # One that cannot be asked now is asked at the next look, and keeps its time.
+            if not is_asked or clock() >= ask_again_at:
+                is_asked = _ask(domain)
+                ask_again_at = clock() + ASK_AGAIN_S
     if grace_s > 0 and domain.isActive():
         plug_pulled()
     domain_kill(domain)

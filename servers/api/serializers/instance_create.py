@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
+from servers.api.serializers.rescue import admin_pass_is_one
 
 
 class InstanceInput(StrictInput):
@@ -132,8 +133,7 @@ class InstanceInput(StrictInput):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """A password is either given or made."""
-        if attrs["admin_pass"] and attrs["generate_admin_pass"]:
-            raise serializers.ValidationError({"generate_admin_pass": ["There is an admin_pass already."]})
+        admin_pass_is_one(attrs)
         return attrs
 
     def to_internal_value(self, data: Any) -> Any:

@@ -1,8 +1,17 @@
 """The bodies of a rebuild and of a rescue. Values are checked by the service, as those of a create."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
+
+
+def admin_pass_is_one(asked: Mapping[str, Any]) -> None:
+    """A password is either given or made. Raises ValidationError."""
+    if asked.get("admin_pass") and asked.get("generate_admin_pass"):
+        raise serializers.ValidationError({"generate_admin_pass": ["There is an admin_pass already."]})
 
 
 class AdminPasswordInput(StrictInput):
@@ -18,6 +27,11 @@ class AdminPasswordInput(StrictInput):
     generate_admin_pass = serializers.BooleanField(
         required=False, help_text="Make a random admin_pass; the answer has it, this one time."
     )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A password is either given or made."""
+        admin_pass_is_one(attrs)
+        return attrs
 
 
 class RebuildInput(AdminPasswordInput):

@@ -4,11 +4,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import WorkKind
 from controlplane.identity.domain import Caller
 from controlplane.kernel.texts import gettext_noop
 from controlplane.kernel.texts import phrase as _
 from servers.instances.actions.crash_policy import DEFAULT, CrashPolicy
-from servers.instances.actions.rule import ActionGroup, ActionRule, Argument, ArgumentKind, Subject
+from servers.instances.actions.rule import MOMENTS_S, ActionGroup, ActionRule, Argument, ArgumentKind, Step, Subject
+
+TRIGGER_CRASH_DUMP = ActionRule(
+    name="trigger_crash_dump",
+    title=gettext_noop("Crash dump"),
+    doing=gettext_noop("Being interrupted"),
+    help=gettext_noop(
+        "Sends its guest an interrupt (NMI). A system that is set up for it, such as Linux with kdump, writes its "
+        "memory to its own disk and starts again; others crash, or pass over it."
+    ),
+    loss=gettext_noop("The guest crashes: what it has not written to its disks is lost."),
+    group=ActionGroup.REPAIR,
+    policy="instances:act",
+    guard="trigger_crash_dump",
+    # As in Nova it is no task: nothing is kept from being done to the instance meanwhile.
+    work=WorkKind.TRIGGER_CRASH_DUMP,
+    steps=(Step("interrupting", gettext_noop("Interrupt the guest")),),
+    notification="trigger_crash_dump",
+    deadline_s=MOMENTS_S,
+    is_verb=True,
+)
 
 
 def _set(_instance: Subject, _caller: Caller, arguments: Mapping[str, str]) -> Mapping[str, Any]:

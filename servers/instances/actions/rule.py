@@ -212,6 +212,11 @@ class ActionRule:
         return (self.is_verb or self.is_own_request) and self.work is not None and not self.may_lack_host
 
     @property
+    def is_task(self) -> bool:
+        """Whether the instance is busy with it. What is none changes no state, and other things begin meanwhile."""
+        return bool(self.task)
+
+    @property
     def tasks(self) -> frozenset[TaskState]:
         """All tasks that an instance has from its beginning to its end."""
         return frozenset({self.task, *self.later_tasks, *(step.task for step in self.steps if step.task is not None)})

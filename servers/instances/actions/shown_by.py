@@ -49,6 +49,7 @@ SHOWN_BY: Mapping[str, Shown] = {
     "change_password": Shown(
         "e2e/drivers/test_ways_back.py::test_agent_in_the_guest_sets_the_password_or_says_why_not"
     ),
+    "trigger_crash_dump": Shown(f"{_CONTRACT}guest_that_is_on_is_interrupted_and_one_that_is_off_is_not"),
     "screenshot": Shown(f"{_CONTRACT}picture_of_the_screen_is_a_small_png_and_one_that_is_off_has_none"),
     "on_crash": Shown("e2e/drivers/test_events.py::test_guest_that_panics_is_told_as_crashed_and_why", 0.01),
     "crash_seen": Shown(

@@ -3,7 +3,7 @@
 The rows stand by subject in the modules beside this one.
 """
 
-from servers.instances.actions.crash import CRASH_SEEN, ON_CRASH
+from servers.instances.actions.crash import CRASH_SEEN, ON_CRASH, TRIGGER_CRASH_DUMP
 from servers.instances.actions.images import BACKUP, SHELVE, SHELVE_OFFLOAD, SNAPSHOT, UNSHELVE
 from servers.instances.actions.interfaces import ATTACH_INTERFACE, DETACH_INTERFACE
 from servers.instances.actions.lifecycle import CREATE, DELETE, FORCE_DELETE, RESTORE, SCHEDULE_AGAIN, SOFT_DELETE
@@ -32,6 +32,7 @@ ACTIONS: dict[str, ActionRule] = {
         UNRESCUE,
         REBUILD,
         CHANGE_PASSWORD,
+        TRIGGER_CRASH_DUMP,
         SCREENSHOT,
         ON_CRASH,
         CRASH_SEEN,

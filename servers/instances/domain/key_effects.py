@@ -96,11 +96,11 @@ KEY_EFFECTS: tuple[KeyEffect, ...] = (
     ),
     KeyEffect(
         ("hw:cpu_realtime", *_both("cpu_realtime_mask")),
-        "`<vcpusched>`",
+        "`<vcpusched>`, by a trait",
         f"{_TUNING}realtime_vcpus_have_their_scheduler",
     ),
     KeyEffect(_both("mem_page_size"), "`<hugepages>`", f"{_TUNING}huge_pages_are_named_by_size_and_guest_cell"),
-    KeyEffect(_both("locked_memory"), "`<locked>`", f"{_TUNING}locked_memory_is_locked"),
+    KeyEffect(_both("locked_memory"), "`<locked>`, by a trait", f"{_TUNING}locked_memory_is_locked"),
     KeyEffect(
         _both("numa_nodes", "numa_cpus.{node}", "numa_mem.{node}"),
         "`<numa>` and `<numatune>`",
@@ -119,7 +119,7 @@ KEY_EFFECTS: tuple[KeyEffect, ...] = (
     ),
     KeyEffect(
         ("quota:cpu_shares", "quota:cpu_period", "quota:cpu_quota"),
-        "`<cputune>`",
+        "`<cputune>`, by a trait",
         f"{_TUNING}quotas_of_the_flavor_are_set",
     ),
     KeyEffect(_both("maxphysaddr_mode", "maxphysaddr_bits"), "`<maxphysaddr>`, by traits", _SAID),
@@ -199,7 +199,7 @@ KEY_EFFECTS: tuple[KeyEffect, ...] = (
     ),
     KeyEffect(
         tuple(f"quota:vif_{way}_{rate}" for way in ("inbound", "outbound") for rate in ("average", "peak", "burst")),
-        "`<bandwidth>` of each card",
+        "`<bandwidth>` of each card, by a trait",
         _SAID,
     ),
     # Other devices.

@@ -111,18 +111,8 @@ def action_done(*, lease: WorkLease, guest: GuestFacts, steps: StepReport) -> No
     with transaction.atomic():
         work_finish(lease=lease)
         work_secrets_forget(rule, work_id=lease.work_id, instance_id=lease.subject)
-        state_set(
-            lease.subject,
-            task_in=rule.tasks,
-            task_state=TaskState.NONE,
-            power_state=guest.power_state,
-            addresses=guest.addresses,
-            console_socket=guest.vnc_socket,
-            power_reason=guest.reason[:REASON_MAX],
-            power_details=guest.details[:DETAILS_MAX],
-            **_state_after(rule, lease.subject),
-            **rule.columns_after,
-        )
+        if rule.is_task:
+            _state_end(rule, lease.subject, guest)
         action_close(instance_id=lease.subject, actions=(rule.name,), result="success")
         steps.write()
         emit_action(rule, Phase.END, lease.subject)
@@ -130,6 +120,22 @@ def action_done(*, lease: WorkLease, guest: GuestFacts, steps: StepReport) -> No
             do(lease)
         if rule.waits_behind:
             device_turn_next(lease.subject)
+
+
+def _state_end(rule: ActionRule, instance_id: uuid.UUID, guest: GuestFacts) -> None:
+    """The task is over, and the guest is as its host says. Raises Conflict."""
+    state_set(
+        instance_id,
+        task_in=rule.tasks,
+        task_state=TaskState.NONE,
+        power_state=guest.power_state,
+        addresses=guest.addresses,
+        console_socket=guest.vnc_socket,
+        power_reason=guest.reason[:REASON_MAX],
+        power_details=guest.details[:DETAILS_MAX],
+        **_state_after(rule, instance_id),
+        **rule.columns_after,
+    )
 
 
 def _state_after(rule: ActionRule, instance_id: uuid.UUID) -> dict[str, Any]:
@@ -171,11 +177,13 @@ def _record_failure(
 ) -> None:
     """`message` is for the owner and names no host; `problem`, in short, and `details` are for operators."""
     rule = _verb(kind)
-    instance = Instance.objects.filter(pk=subject, deleted_at__isnull=True, task_state__in=rule.tasks).first()
+    busy = {"task_state__in": rule.tasks} if rule.is_task else {}
+    instance = Instance.objects.filter(pk=subject, deleted_at__isnull=True, **busy).first()
     if instance is None:
         return
     worse: dict[str, Any] = {"vm_state": rule.vm_state_on_failure} if rule.vm_state_on_failure else {}
-    state_set(instance.pk, task_in=rule.tasks, task_state=TaskState.NONE, **worse)
+    if rule.is_task:
+        state_set(instance.pk, task_in=rule.tasks, task_state=TaskState.NONE, **worse)
     steps_cut(instance_id=instance.pk, error=problem)
     fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=(rule.name,), result="error", message=message)

@@ -49,7 +49,8 @@ def host_action_begin(
         raise ValueError(f"{rule.name} is nothing that a host does")
     if not host_exists(host=instance.host):
         raise Conflict(_("The instance's host was removed from the cloud: it can only be deleted."))
-    state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task, **changes)
+    begun: dict[str, Any] = {"task_state": rule.task} if rule.is_task else {}
+    state_set(instance.pk, vm_in=vm_in, task_in=task_in, **begun, **changes)
     secrets = {one.name: arguments[one.name] for one in rule.arguments if one.is_secret and one.name in arguments}
     open_arguments = {name: value for name, value in arguments.items() if name not in secrets}
     deadline_s = work_deadline_s(rule, instance)

@@ -57,7 +57,7 @@ def state_set(
     **changes: Any,
 ) -> None:
     """Write `changes` if the instance is alive, and its states are expected and may become the new ones by
-    `transitions`.
+    `transitions`. Without any, that is all that is seen to.
 
     Raises Conflict or NotFound. Without `task_in`, everything is expected but a deletion: only its end replaces
     `deleting`. A value is what the column gets, or `Sql` that the database works out. With `only_unplaced` the change
@@ -112,7 +112,7 @@ def _is_written(
 _SINCE = {"soft_deleted_at": VmState.SOFT_DELETE, "rescued_at": VmState.RESCUED}
 _FIELDS = {field.name: field for field in Instance._meta.concrete_fields}
 _UPDATE = (
-    "UPDATE servers_instance SET {assignments}, updated_at = {{now}}, generation = generation + 1 WHERE {conditions}"
+    "UPDATE servers_instance SET {assignments}updated_at = {{now}}, generation = generation + 1 WHERE {conditions}"
     " RETURNING project_id, host"
 )
 
@@ -128,7 +128,7 @@ def _statement(
     """Invariant: columns are names of fields and states are those of the enums, so nothing in the text is anybody's
     input.
     """
-    assignments = [f"{_FIELDS[name].column} = {value}" for name, value in columns]
+    assignments = "".join(f"{_FIELDS[name].column} = {value}, " for name, value in columns)
     conditions = [
         "id = %s",
         "deleted_at IS NULL",
@@ -136,7 +136,7 @@ def _statement(
         _among("task_state", task_states, ANY_TASK),
         "host = ''" if only_unplaced else "",
     ]
-    text = _UPDATE.format(assignments=", ".join(assignments), conditions=" AND ".join(filter(None, conditions)))
+    text = _UPDATE.format(assignments=assignments, conditions=" AND ".join(filter(None, conditions)))
     return text.replace("{now}", now_sql())
 
 

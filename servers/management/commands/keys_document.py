@@ -84,8 +84,9 @@ host is chosen. So are limits that no hypervisor takes (`quota:cpu_shares` below
 one of reads, a peak of a NIC without its average). Everything else of these tables is given to the guest, or decides
 which host it gets: UEFI, secure boot, TPMs, buses, models of devices and IOMMUs need a trait that a host reports only
 where its libvirt, QEMU and firmware have them, so that what no host has ends in *No valid host was found*, with that
-trait as the reason. No host here encrypts memory or disks, or has persistent memory. Limits of NICs need a network of
-libvirt; `hw:pmu` is for KVM: under QEMU's emulation there is nothing to switch.
+trait as the reason. No host here encrypts memory or disks, or has persistent memory. Limits of CPUs and NICs, CPUs at
+real time and locked memory need a host [that can](hypervisor.md#private-hypervisors); `hw:pmu` is for KVM: under QEMU's
+emulation there is nothing to switch.
 
 A machine is an i440fx unless the image names another; where it names none, secure boot and an IOMMU make it a q35.
 The state of a TPM lies on its host, so that `hw:tpm_secret_security` is `host` here where the flavor says nothing,

@@ -58,6 +58,8 @@ def test_rebuild_answers_with_what_the_instance_is_now(who: world.People) -> Non
         ("rebuild", {"metadata": {"a": 1}}, "metadata"),
         ("rebuild", {"flavor": "m1.tiny"}, "flavor"),
         ("rescue", {"image": "nowhere"}, "image"),
+        ("rebuild", {"admin_pass": "mine", "generate_admin_pass": True}, "generate_admin_pass"),
+        ("rescue", {"admin_pass": "mine", "generate_admin_pass": True}, "generate_admin_pass"),
         ("rescue", {"image": 1.5e308, "x": "y"}, "x"),
     ],
 )

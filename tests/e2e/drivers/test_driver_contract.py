@@ -205,6 +205,18 @@ def test_picture_of_the_screen_is_a_small_png_and_one_that_is_off_has_none(hyper
 
 
 @pytest.mark.parametrize("hypervisor", ["fake", pytest.param("qemu", marks=pytest.mark.qemu)], indirect=True)
+def test_guest_that_is_on_is_interrupted_and_one_that_is_off_is_not(hypervisor: Hypervisor) -> None:
+    guest = hypervisor.build(hypervisor.guest())
+    assert hypervisor.driver.inject_nmi(guest.uuid).power_state is PowerState.RUNNING
+    hypervisor.driver.pause(guest.uuid)
+    assert hypervisor.driver.inject_nmi(guest.uuid).power_state is PowerState.PAUSED
+    hypervisor.driver.stop(guest.uuid, grace_s=0)
+    for uuid_of in (guest.uuid, str(uuid.uuid4())):
+        with pytest.raises(DriverError):
+            hypervisor.driver.inject_nmi(uuid_of)
+
+
+@pytest.mark.parametrize("hypervisor", ["fake", pytest.param("qemu", marks=pytest.mark.qemu)], indirect=True)
 @pytest.mark.parametrize(("kind", "begin"), [(ConsoleKind.VNC, b"RFB "), (ConsoleKind.SERIAL, b"")])
 def test_console_is_open_both_ways_and_one_that_is_off_has_none(
     kind: ConsoleKind, begin: bytes, hypervisor: Hypervisor

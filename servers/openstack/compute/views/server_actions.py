@@ -119,7 +119,7 @@ ACTIONS = ServerActions(
             until=CONSOLES_UNTIL,
         ),
         "trigger_crash_dump": ServerAction(
-            runs.not_provided("trigger_crash_dump"), nothing_body("trigger_crash_dump"), since=17
+            runs.verb("trigger_crash_dump"), nothing_body("trigger_crash_dump"), since=17
         ),
         "resize": ServerAction(runs.not_provided("resize"), bodies.RESIZE),
         "confirmResize": ServerAction(runs.not_provided("confirm_resize"), nothing_body("confirmResize")),

@@ -172,6 +172,11 @@ class MemoryDriver:
         self._begin("set_password")
         self.passwords.append((user, password))
 
+    def inject_nmi(self, guest_uuid: str) -> GuestFacts:
+        """See Driver."""
+        self._begin("inject_nmi")
+        return self._facts(guest_uuid)
+
     def pause(self, guest_uuid: str) -> GuestFacts:
         """See Driver."""
         return self._become("pause", guest_uuid, PowerState.PAUSED)

@@ -104,6 +104,13 @@ def test_password_goes_to_the_driver_and_into_no_log(world: World, caplog: pytes
     assert "not to be told" not in caplog.text
 
 
+def test_guest_is_interrupted_once_and_its_state_is_what_it_was(world: World) -> None:
+    row, work = ordered(world, WorkKind.TRIGGER_CRASH_DUMP, guest_spec())
+    assert verbs(world) == ["inject_nmi"]
+    assert [step for step, end in row.steps if end == "finished"] == ["interrupting"]
+    assert (work.state, row.power_state) == ("done", "running")
+
+
 def test_order_without_a_password_fails(world: World) -> None:
     row, _ = ordered(world, WorkKind.CHANGE_PASSWORD, guest_spec())
     assert row.action_failures == ["updating_password: no password came with the order"]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from computeagent.drivers.libvirt.binding import libvirt
-from computeagent.drivers.libvirt.shutting_down import domain_stop, domains_stop
+from computeagent.drivers.libvirt.shutting_down import ASK_AGAIN_S, domain_stop, domains_stop
 
 pytestmark = pytest.mark.libvirt
 ACPI, AGENT = libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN, libvirt.VIR_DOMAIN_SHUTDOWN_GUEST_AGENT
@@ -20,12 +20,14 @@ class Domain:
         self.hears, self.has_silent_agent, self.lasts = hears, has_silent_agent, lasts
         self.is_on, self.said, self.now = True, list[str](), 0.0
         self.is_going = self.is_asleep = False
-        self.refusals = 0
+        self.refusals = self.misses = 0
+        self.look_s = 0.0
 
     def clock(self) -> float:
         return self.now
 
     def isActive(self) -> bool:  # noqa: N802 - libvirt's name
+        self.now += self.look_s
         if self.is_going:
             self.is_on = self.lasts > 0
             self.lasts -= 1
@@ -51,7 +53,10 @@ class Domain:
         if asked == "agent" and self.hears != "agent":
             raise libvirt.libvirtError("the guest agent does not answer")
         self.said.append(asked)
-        self.is_going = self.is_going or asked == self.hears
+        if asked == self.hears and self.misses:
+            self.misses -= 1
+        elif asked == self.hears:
+            self.is_going = True
 
     def destroy(self) -> None:
         self.said.append("destroy")
@@ -93,6 +98,20 @@ def test_guest_that_cannot_be_asked_now_is_asked_again_and_keeps_its_time() -> N
     domain = Domain(hears="button")
     domain.refusals = 2
     domain_stop(domain, grace_s=60.0, plug_pulled=domain.note("pulled"))
+    assert domain.said == ["button"]
+
+
+def test_guest_that_missed_the_power_button_while_it_started_is_asked_again() -> None:
+    domain = Domain(hears="button")
+    domain.misses, domain.look_s = 2, ASK_AGAIN_S
+    domain_stop(domain, grace_s=10 * ASK_AGAIN_S, plug_pulled=domain.note("pulled"), clock=domain.clock)
+    assert domain.said == ["button", "button", "button"]
+
+
+def test_guest_that_takes_its_time_is_not_asked_at_each_look() -> None:
+    domain = Domain(hears="button", lasts=4)
+    domain.look_s = ASK_AGAIN_S / 8
+    domain_stop(domain, grace_s=10 * ASK_AGAIN_S, plug_pulled=domain.note("pulled"), clock=domain.clock)
     assert domain.said == ["button"]
 
 

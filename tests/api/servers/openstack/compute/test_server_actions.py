@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.work.models import Work
 from servers.models import ConsoleLog, Image, Instance
 from servers.networks.domain.names import PortOwner
 from servers.openstack.compute.views.server_actions import ACTIONS
@@ -188,11 +189,20 @@ def test_fixed_addresses_come_and_go(server: Instance, who: world.People) -> Non
     assert admin.act(server.pk, "removeFixedIp", {"address": "10.21.0.2"}).status_code == 202
 
 
+def test_crash_dump_is_begun_since_its_version_and_by_members(server: Instance, who: world.People) -> None:
+    fault_of(ComputeClient(who.member, minor=16).act(server.pk, "trigger_crash_dump"), 400, "badRequest")
+    fault_of(ComputeClient(who.reader, minor=17).act(server.pk, "trigger_crash_dump"), 403, "forbidden")
+    member = ComputeClient(who.member, minor=17)
+    assert member.act(server.pk, "trigger_crash_dump").status_code == 202
+    assert Work.objects.get(subject=server.pk, kind="trigger_crash_dump").state == "waiting"
+    _state(server, vm_state="stopped")
+    fault_of(member.act(server.pk, "trigger_crash_dump"), 409, "conflictingRequest")
+
+
 CANNOT = {
     "resize": {"flavorRef": "1"},
     "migrate": None,
     "os-migrateLive": {"host": None, "block_migration": "auto"},
-    "trigger_crash_dump": None,
 }
 
 
