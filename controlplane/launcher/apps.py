@@ -1,6 +1,10 @@
 """The launcher app."""
 
+import gc
+
 from django.apps import AppConfig
+
+from controlplane.kernel.gc_pause import gc_resume
 
 
 class LauncherConfig(AppConfig):
@@ -9,3 +13,8 @@ class LauncherConfig(AppConfig):
     name = "controlplane.launcher"
     label = "launcher"
     verbose_name = "Launcher"
+
+    def ready(self) -> None:
+        """The last app is there: what is loaded stays, so no collection goes through it from now on."""
+        gc.freeze()
+        gc_resume()
