@@ -72,6 +72,13 @@ def test_session_page_without_a_login_keeps_its_token_to_itself() -> None:
     assert '<meta name="referrer" content="no-referrer">' in page.text
 
 
+def test_address_that_only_looks_offers_nothing_to_type_with() -> None:
+    page = Client().get("/consoles/vnc/?view=1")
+    assert 'data-view="1"' in page.text
+    assert "Ctrl-Alt-Del" not in page.text
+    assert 'data-view=""' in Client().get("/consoles/vnc/").text
+
+
 def test_sessions_are_listed_and_ended_by_who_may(instance: Instance, people: People, as_person: AsPerson) -> None:
     assert "Nobody has looked yet" in as_person(people.member).get("/consoles/").text
     session = opened(instance, people.member)
