@@ -15,6 +15,7 @@ from computeagent.protocol.volumes import VolumeFacts, VolumeSourceKind, VolumeW
 from computeagent.volumes.base import VolumeBackend, VolumeProgress
 from controlplane.kernel.errors import Unavailable
 from controlplane.kernel.kill_points import reach
+from controlplane.kernel.units import GIB
 
 REPORT_EVERY_S = 5.0
 
@@ -112,9 +113,12 @@ def _leave(context: AgentContext, held: HeldVolume, backend: VolumeBackend, prog
 
 
 def _limit(context: AgentContext, held: HeldVolume, backend: VolumeBackend, progress: VolumeProgress) -> VolumeFacts:
-    """A guest that is off, or on another host by now, has the limits by its definition."""
+    """Also how large it is, where another guest's hypervisor made it grow. A guest that is off, or on another host by
+    now, has both by its definition.
+    """
     guest, volume = held.order.guest, held.order.volume
     if guest is not None and has_volume(context, guest, volume):
+        context.driver.resize_volume(guest, volume.id, volume.size_gib * GIB)
         context.driver.limit_volume(guest, volume.id)
     return VolumeFacts()
 

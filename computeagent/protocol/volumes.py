@@ -202,7 +202,7 @@ class VolumeWorkKind(StrEnum):
     VOLUME_LEAVE = "volume_leave"
     """What a volume left in a pool that it is not in any more is removed. Its subject is the volume."""
     VOLUME_LIMIT = "volume_limit"
-    """A guest is held to the present limits of a volume that it has. Its subject is the attachment."""
+    """A guest is held to the present limits of a volume that it has, and sees its size. Its subject: the attachment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,6 +186,14 @@ class VolumeBackup(UuidKeyed, Timestamped):
     checksum = models.CharField(max_length=80, blank=True)
     is_encrypted = models.BooleanField(default=False)
     is_consistent = models.BooleanField(default=False)
+    volume_type = models.ForeignKey(
+        VolumeType,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text=_("Its volume's. One that is restored without another has it."),
+    )
     image = JsonField(default=dict, blank=True)
     state = models.CharField(
         max_length=20, choices=[(s.value, s.value) for s in BackupState], default=BackupState.CREATING.value

@@ -102,3 +102,26 @@ def keys_pressed(page: Page, text: str) -> None:
             page.keyboard.press(f"Shift+{sign}")
         else:
             page.keyboard.press("Enter" if sign == "\n" else sign)
+
+
+def test_who_only_looks_sees_what_another_one_types(running: Installation, guest: str, page: Page) -> None:
+    """QEMU offers viewers more than the protocol's first version has, and a viewer's answers to that are let by."""
+    access: dict[str, Any] = running.call(f"instances/{guest}/consoles/", {"kind": "vnc", "is_read_only": True})
+    page.goto(access["url"])
+    expect(page.get_by_role("status")).to_contain_text("You only look", timeout=TIMEOUT_MS)
+    shown = page.locator("[data-screen] canvas")
+    before = shown.evaluate("canvas => canvas.toDataURL()")
+    browser = page.context.browser
+    assert browser is not None
+    typist = browser.new_page()
+    opened(running, guest, "vnc", typist)
+    typist.locator("[data-screen] canvas").click()
+    keys_pressed(typist, "echo seen by others\n")
+    page.wait_for_function(
+        "before => document.querySelector('[data-screen] canvas')?.toDataURL() !== before",
+        arg=before,
+        timeout=TIMEOUT_MS,
+    )
+    expect(page.get_by_role("status")).to_contain_text("You only look")
+    expect(page.get_by_role("button", name="Ctrl-Alt-Del")).to_have_count(0)
+    typist.close()

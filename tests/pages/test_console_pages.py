@@ -41,6 +41,16 @@ def test_member_types(kind: str, instance: Instance, people: People, as_person: 
     assert "no-store" in answer["Cache-Control"]
 
 
+def test_the_tabs_lead_from_each_of_the_three_to_the_others(
+    instance: Instance, people: People, as_person: AsPerson
+) -> None:
+    console, client = f"/instances/{instance.pk}/console/", as_person(people.member)
+    for tab in ("vnc/", "serial/", ""):
+        page = client.get(f"{console}{tab}").text
+        assert f'<a href="{console}{tab}" aria-current="page">' in page
+        assert all(f'<a href="{console}{other}"' in page for other in ("vnc/", "serial/", ""))
+
+
 def test_reader_looks_at_the_screen_and_is_told_why_no_more(
     instance: Instance, people: People, as_person: AsPerson
 ) -> None:
@@ -70,6 +80,13 @@ def test_session_page_without_a_login_keeps_its_token_to_itself() -> None:
     page = Client().get("/consoles/vnc/")
     assert page.status_code == 200
     assert '<meta name="referrer" content="no-referrer">' in page.text
+
+
+def test_address_that_only_looks_offers_nothing_to_type_with() -> None:
+    page = Client().get("/consoles/vnc/?view=1")
+    assert 'data-view="1"' in page.text
+    assert "Ctrl-Alt-Del" not in page.text
+    assert 'data-view=""' in Client().get("/consoles/vnc/").text
 
 
 def test_sessions_are_listed_and_ended_by_who_may(instance: Instance, people: People, as_person: AsPerson) -> None:

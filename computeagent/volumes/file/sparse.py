@@ -1,5 +1,6 @@
 """Files with holes: copied without filling them, shared where the file system can, read and compared."""
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -17,6 +18,9 @@ _NO_LOCKS = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOLCK, errno.ENOSYS}
 _WRITE_PERMISSION_BYTE = 100 + 1
 _FLOCK = struct.Struct("hhqqi4x")
 _ZEROS = bytes(PIECE_BYTES)
+_KEEP_SIZE_AND_PUNCH = 0x01 | 0x02
+_fallocate = ctypes.CDLL(None, use_errno=True).fallocate
+_fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
 
 
 def copy(source: int, target: int, moved: Callable[[int], None]) -> None:
@@ -84,6 +88,21 @@ def differing(path: Path, before: Path) -> Iterator[tuple[int, bytes]]:
             piece = os.pread(now.fileno(), PIECE_BYTES, offset)
             if piece != os.pread(then.fileno(), len(piece), offset).ljust(len(piece), b"\0"):
                 yield offset, piece
+
+
+def holes_freed(path: Path) -> None:
+    """Give back the space that was reserved for parts of a file that read as holes, as far as its file system can.
+    Nobody may write to the file meanwhile.
+    """
+    with path.open("r+b") as file:
+        size, at = os.fstat(file.fileno()).st_size, 0
+        for begin, end in [*extents(file.fileno(), size), (size, size)]:
+            if at < begin and _fallocate(file.fileno(), _KEEP_SIZE_AND_PUNCH, at, begin - at):
+                code = ctypes.get_errno()
+                if code in _NOT_SHARED:
+                    return
+                raise OSError(code, os.strerror(code), str(path))
+            at = end
 
 
 def begins_with_data(path: Path) -> bool:

@@ -111,7 +111,9 @@ def console_open(request: HttpRequest, kind: str) -> HttpResponse:
     """Where the address of a session leads that a program asked for. Its token stands behind the #, so it is sent to
     nobody; whoever has it needs no log-in.
     """
-    context = _frame(ConsoleKind(kind), is_window=True) | {"instance": None, "is_read_only": False}
+    found = ConsoleKind(kind)
+    is_read_only = found is ConsoleKind.VNC and bool(request.GET.get("view"))
+    context = _frame(found, is_window=True) | {"instance": None, "is_read_only": is_read_only}
     answer = render(request, "dashboard/consoles/console.html", context)
     add_never_cache_headers(answer)
     return answer

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from controlplane.dashboard.bulk_jobs.bar import bulk_list_response
 from controlplane.dashboard.instances.action_menu import action_menu
 from controlplane.dashboard.instances.console_text import printable_text
+from controlplane.dashboard.instances.console_views import TABS
 from controlplane.dashboard.instances.journey.sections import sections
 from controlplane.dashboard.instances.listing import INSTANCES
 from controlplane.dashboard.instances.timeline import is_changing, later, progress
@@ -167,4 +168,4 @@ def instance_console(request: HttpRequest, caller: Caller, instance_id: uuid.UUI
     if is_htmx(request) and records["console_is_live"] and request.GET.get("seen") == records["console_digest"]:
         return HttpResponse(status=204)
     template = "dashboard/instance_console.html" if is_htmx(request) else "dashboard/instance_console_page.html"
-    return show(request, caller, template, "instances", instance=instance, **records)
+    return show(request, caller, template, "instances", instance=instance, tabs=TABS, **records)

@@ -152,6 +152,8 @@ class ConsoleRelay:
             await asyncio.wait([*ways, here.over], return_when=asyncio.FIRST_COMPLETED)
             if here.over.done():
                 return REFUSED if here.over.result() != RESTART else GOING_AWAY, here.over.result()
+            if ways[0].done() and (cut_off := ways[0].result()):
+                return REFUSED, cut_off
             if ways[1].done():
                 return LOST, "The guest's side ended."
             return NORMAL, "Closed by its user."
@@ -196,7 +198,7 @@ class ConsoleRelay:
             log.warning("console %s: the process that holds it cannot be reached: %s", session.session_id, error)
             await near.close(LOST, "The web server that holds this console cannot be reached.")
             return
-        ways: list[asyncio.Future[None]] = []
+        ways: list[asyncio.Future[str]] = []
         try:
             await far.write(preface(session.session_id, session.holder))
             reach("controlplane.launcher.consoles:handed-on")
@@ -256,10 +258,11 @@ class ConsoleRelay:
 
 
 RESTART = "The web server restarts."
+CUT_OFF = "A viewer that may only look said what is not known here."
 
 
-async def _pass_on(source: ConsoleEnd, target: ConsoleEnd, view_only: ViewOnly | None) -> None:
-    """Until one of them ends. What the target does not take is not read."""
+async def _pass_on(source: ConsoleEnd, target: ConsoleEnd, view_only: ViewOnly | None) -> str:
+    """Until one of them ends. What the target does not take is not read. Why the source was cut off, if it was."""
     with suppress(EndGone):
         while True:
             data = await source.read()
@@ -267,9 +270,10 @@ async def _pass_on(source: ConsoleEnd, target: ConsoleEnd, view_only: ViewOnly |
                 data = data if view_only is None else view_only.passed(data)
             except RfbRefused as error:
                 log.info("a viewer that may only look was cut off: %s", error)
-                return
+                return CUT_OFF
             if data:
                 await target.write(data)
+    return ""
 
 
 async def _reach(holder: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -29,6 +29,11 @@ def _counted(at: int, size: int, head: int, each: int) -> Callable[[bytes], int]
     return length
 
 
+def _cut_text(data: bytes) -> int:
+    """Of the extended clipboard the length is below zero: viewers answer with such a message what of it they can do."""
+    return 8 + abs(int.from_bytes(data[4:8], "big", signed=True)) if len(data) >= 8 else 0
+
+
 # First byte -> how long the message is (0: more bytes are needed to know), and whether it is passed on.
 _MESSAGES: dict[int, tuple[Callable[[bytes], int], bool]] = {
     0: (_fixed(20), True),  # SetPixelFormat
@@ -36,7 +41,7 @@ _MESSAGES: dict[int, tuple[Callable[[bytes], int], bool]] = {
     3: (_fixed(10), True),  # FramebufferUpdateRequest
     4: (_fixed(8), False),  # KeyEvent
     5: (_fixed(6), False),  # PointerEvent
-    6: (_counted(4, 4, 8, 1), False),  # ClientCutText
+    6: (_cut_text, False),  # ClientCutText
     150: (_fixed(10), True),  # EnableContinuousUpdates
     248: (_counted(8, 1, 9, 1), True),  # ClientFence
     250: (_fixed(4), False),  # xvp: reboot and the like

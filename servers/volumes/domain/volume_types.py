@@ -120,10 +120,12 @@ class RetypeFacts:
 
 _OTHER_ENCRYPTION = {
     True: gettext_noop(
-        "{named} is not encrypted, and volumes of type {type_name} are encrypted: make a volume of that type of it."
+        "{named} is not encrypted, and volumes of type {type_name} are encrypted: "
+        "make an image of it, and a volume of that type of the image."
     ),
     False: gettext_noop(
-        "{named} is encrypted, and volumes of type {type_name} are not encrypted: make a volume of that type of it."
+        "{named} is encrypted, and volumes of type {type_name} are not encrypted: "
+        "copy its bytes in a guest that has both."
     ),
 }
 """By what the volume would become."""
@@ -133,7 +135,7 @@ def retype_refusal(facts: RetypeFacts) -> tuple[str, str]:
     """The field that is to blame, and why the volume does not get the type; empty where it can."""
     named, moves = _("Volume {name}", name=facts.name), not facts.fits
     at_rest = {VolumeState.AVAILABLE} if moves or facts.changes_sharing else {VolumeState.AVAILABLE, VolumeState.IN_USE}
-    why_at_rest = _("to be copied into another pool") if moves else _("to be given to several, or to one alone,")
+    why_at_rest = _("to be copied into another pool") if moves else _("to be given to several, or to one alone")
     rules = (
         (
             facts.is_same,

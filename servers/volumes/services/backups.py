@@ -99,6 +99,7 @@ def _create(caller: Caller | None, request: BackupRequest) -> VolumeBackup:
         size_gib=volume.size_gib if snapshot is None else snapshot.size_gib,
         is_encrypted=volume.is_encrypted,
         is_consistent=snapshot is not None and snapshot.is_consistent,
+        volume_type=volume.volume_type,
         image=volume.image,
         state=BackupState.CREATING.value,
     )

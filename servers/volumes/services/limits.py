@@ -1,4 +1,5 @@
-"""Guests are held to the limits that their volumes have now, when these change while they run.
+"""Guests are held to the limits that their volumes have now, when these change while they run; and they see how large
+a volume is now that another guest's hypervisor made grow.
 
 `limits_due` of an attachment is written with the change, and taken back with the work that tells its host, so that a
 change while that is under way is told after it. A guest that starts has the limits by its definition.

@@ -97,8 +97,11 @@ def volume_plan(*, caller: Caller | None, request: VolumeRequest) -> VolumePlan:
                 "{source} is not encrypted, and volumes of type {volume_type} are encrypted: choose another type."
             ),
         )
-        words = Phrase(one if source.is_encrypted else other, source=source.facts.words, volume_type=volume_type)
-        raise Invalid(words, field="volume_type")
+        words = one if source.is_encrypted else other
+        if volume_type is None:
+            words = gettext_noop("{source} is encrypted, and volumes without a type are not: choose a type.")
+        said = Phrase(words, source=source.facts.words, volume_type=volume_type)
+        raise Invalid(said, field="volume_type")
     size_gib = size_chosen(request.size_gib, source.facts)
     refuse_if(size_problems(size_gib, rules=type_rules(volume_type), source=source.facts))
     return VolumePlan(
@@ -207,6 +210,7 @@ def _of_backup(caller: Caller | None, backup_id: uuid.UUID) -> _Source:
         )
     return _Source(
         facts=SourceFacts(backup.size_gib, f"Backup {backup}"),
+        volume_type=backup.volume_type,
         is_bootable=bool(backup.image),
         is_encrypted=backup.is_encrypted,
         image=backup.image,

@@ -7,12 +7,13 @@ changes nothing.
 import uuid
 
 from computeagent.protocol.volumes import VolumeFacts
-from servers.models import Volume, VolumeSnapshot
+from servers.models import Volume, VolumeAttachment, VolumeSnapshot
 from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
 from servers.volumes.services.attachments import state_by_attachments
 from servers.volumes.services.backup_ends import snapshot_came, snapshot_failed
 from servers.volumes.services.claims import volume_claim_resize
 from servers.volumes.services.deletion import snapshot_row_remove, volume_row_remove
+from servers.volumes.services.limits import volume_limits_due
 from servers.volumes.services.new_volumes import qos_stored
 from servers.volumes.services.notifications import emit_snapshot, emit_volume
 from servers.volumes.services.snapshot_claims import snapshot_unclaim
@@ -75,6 +76,8 @@ def volume_extend_done(*, subject: uuid.UUID, facts: VolumeFacts) -> None:
         fault="",
     )
     if after is not None:
+        if VolumeAttachment.objects.filter(volume=subject).count() > 1:
+            volume_limits_due(subject)  # one hypervisor made it grow; the guests of the others are told, too
         emit_volume("resize.end", after)
 
 

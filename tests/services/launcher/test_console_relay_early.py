@@ -1,4 +1,4 @@
-"""A host that is woken by the row of a session may be at the relay before the browser's connection is."""
+"""The two ends of a console at the relay: the host that is there first, and the viewer that is cut off."""
 
 import asyncio
 import uuid
@@ -24,6 +24,24 @@ async def _early_host() -> None:
     assert await browser.closed == 1001
     assert await host.closed == 1000
     await asyncio.gather(*ends)
+
+
+async def _unknown_words() -> None:
+    relay = ConsoleRelay()
+    await relay.start()
+    session = OpenedConsole(uuid.uuid4(), "h1", relay.holder, is_read_only=True)
+    host, browser = PipeEnd(), PipeEnd()
+    ends = [asyncio.create_task(relay.host(host, session)), asyncio.create_task(relay.browser(browser, session))]
+    browser.comes(b"RFB 003.008\n\x01\x01")
+    assert await host.went.get() == b"RFB 003.008\n\x01\x01"
+    browser.comes(b"\x63")
+    assert await browser.closed == 4001  # refused: the page does not come again, and says why
+    await asyncio.gather(*ends)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_viewer_that_is_cut_off_is_told_so() -> None:
+    asyncio.run(asyncio.wait_for(_unknown_words(), PATIENCE_S))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -22,6 +22,7 @@ from servers.openstack.compute.documents.servers import (
 )
 from servers.openstack.compute.faults import named_in_body
 from servers.openstack.compute.lists.servers import ServerPage, servers_asked
+from servers.openstack.compute.multiattach import multiattach_require
 from servers.openstack.compute.schemas.parts import is_yes
 from servers.openstack.compute.schemas.servers import server_create_schema, server_update_schema
 
@@ -68,6 +69,8 @@ def server_create(call: ComputeCall) -> HttpResponse:
     """Accepts one or several: 202 with the first, or with the id of the reservation alone."""
     body = call.body(server_create_schema(call.minor))
     asked, said = create_asked(body), body["server"]
+    disks = said.get("block_device_mapping_v2") or ()
+    multiattach_require(call, [one.get("volume_id") or one.get("uuid") or "" for one in disks])
     has_disc = asked.config_drive is not False
     if not asked.admin_pass and has_disc:
         # Without a disc nothing brings a password to the guest, and none is said then.

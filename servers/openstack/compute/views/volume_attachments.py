@@ -14,6 +14,7 @@ from servers.instances.services.act import instance_act
 from servers.instances.services.volumes import attached_volume_change
 from servers.models import Instance
 from servers.openstack.compute.call import MAX_LIMIT, ComputeCall, uuid_of
+from servers.openstack.compute.multiattach import multiattach_require
 from servers.openstack.compute.schemas.attachments import (
     DELETION_CHANGED_SINCE,
     DELETION_SINCE,
@@ -47,6 +48,7 @@ def attachment_add(call: ComputeCall, server_id: str) -> HttpResponse:
     """The server gets it at once where it runs, else with its next start."""
     asked = call.named("volumeAttachment", volume_schema(call.minor))
     server = _server(call, server_id)
+    multiattach_require(call, [asked["volumeId"]])
     arguments = {
         "volume": asked["volumeId"],
         "device": (asked.get("device") or "").removeprefix(DEVICES),

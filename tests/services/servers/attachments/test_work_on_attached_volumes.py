@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from computeagent.protocol.volumes import VolumeQos, VolumeWorkKind
-from servers.models import Volume, VolumeType
+from controlplane.work.models import Work, WorkState
+from servers.models import Volume, VolumeAttachment, VolumeType
 from servers.volumes.services.volumes import volume_extend
 from tests.services.servers.attachments.attached_cloud import Cloud
+from tests.worlds.agent_hands import built
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,3 +29,21 @@ def test_volume_of_a_guest_grows_with_the_limits_of_its_new_size(
     assert (order.kind, order.volume.size_gib) == (VolumeWorkKind.VOLUME_EXTEND, 5)
     (volume,) = order.guest.volumes
     assert volume.qos == VolumeQos(total_iops=150)
+
+
+def test_each_of_several_guests_is_told_how_large_their_volume_is_now(tmp_path: Path, settings: Any) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "IMAGE_DIR": tmp_path / "images"}
+    cloud = Cloud(tmp_path)
+    Volume.objects.update(is_multiattach=True)
+    other = built(cloud.who.member, cloud.h1)
+    for guest in (cloud.vm, other):
+        cloud.vm = guest
+        cloud.attached()
+    volume_extend(caller=cloud.who.member, volume_id=cloud.volume.pk, size_gib=5)
+    assert cloud.h1.do_volumes() > 0
+    while cloud.h1.do_volumes():
+        pass
+    assert not VolumeAttachment.objects.filter(limits_due=True).exists()
+    told = Work.objects.filter(kind=VolumeWorkKind.VOLUME_LIMIT.value, state=WorkState.DONE)
+    assert set(told.values_list("subject", flat=True)) == {one.pk for one in VolumeAttachment.objects.all()}
+    assert VolumeAttachment.objects.count() == 2

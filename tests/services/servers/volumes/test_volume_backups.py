@@ -296,6 +296,19 @@ def test_encrypted_backup_has_the_key_that_outlives_its_volume(people, pool):
     assert not VolumeKey.objects.filter(owner_id=backup.pk).exists()
 
 
+def test_restored_without_a_word_it_is_of_the_type_that_its_volume_had(people, pool):
+    secret = VolumeType.objects.create(name="secret", is_encrypted=True)
+    backup = backed_up(people.member, volume_made(people.member, volume_type="secret"))
+    request = VolumeRequest(source_kind=VolumeSourceKind.BACKUP, source_id=backup.pk)
+    restored = volume_create(caller=people.member, request=request)
+    assert (restored.volume_type, restored.is_encrypted) == (secret, True)
+    VolumeBackup.objects.update(volume_type=None)  # one of before, or of a type that was removed
+    with pytest.raises(Invalid, match="is encrypted, and volumes without a type are not"):
+        volume_create(
+            caller=people.member, request=VolumeRequest(source_kind=VolumeSourceKind.BACKUP, source_id=backup.pk)
+        )
+
+
 @pytest.mark.parametrize("limits", [{"quota_volume_backups": 0}, {"quota_volume_backup_gib": 4}])
 def test_quota_counts_backups_and_their_gib(people, pool, limits):
     volume = volume_made(people.member, size_gib=5)

@@ -159,7 +159,9 @@ def test_guest_stands_still_while_a_pool_takes_a_snapshot_at_once(
 
 
 @pytest.mark.parametrize("is_on", [True, False])
-def test_guest_that_is_on_is_held_to_new_limits(world: World, pool: MemoryBackend, *, is_on: bool) -> None:
+def test_guest_that_is_on_is_held_to_new_limits_and_sees_the_size(
+    world: World, pool: MemoryBackend, *, is_on: bool
+) -> None:
     volume = replace(volume_of(pool), qos=VolumeQos(total_iops=500))
     guest = guest_spec(volumes=(volume,))
     if is_on:
@@ -168,3 +170,4 @@ def test_guest_that_is_on_is_held_to_new_limits(world: World, pool: MemoryBacken
     work = world.conductor.volume_order(VolumeWorkKind.VOLUME_LIMIT, volume.volume, guest=guest)
     eventually(lambda: work.state == "done")
     assert ("limit_volume" in world.driver.verbs) == is_on
+    assert world.driver.sizes == ({volume.volume.id: volume.volume.size_gib * GIB} if is_on else {})

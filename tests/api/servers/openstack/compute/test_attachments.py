@@ -96,6 +96,21 @@ def test_volumes_are_attached(who: world.People, server: Instance, volume: Volum
     fault_of(ComputeClient(who.stranger).call("GET", path), 404, "itemNotFound")
 
 
+def test_volume_of_several_instances_is_for_clients_that_know_of_such(
+    who: world.People, server: Instance, volume: Volume
+) -> None:
+    Volume.objects.update(is_multiattach=True)
+    member, path = ComputeClient(who.member), f"/servers/{server.pk}/os-volume_attachments"
+    asked = {"volumeAttachment": {"volumeId": str(volume.pk)}}
+    disk = {"source_type": "volume", "destination_type": "volume", "uuid": str(volume.pk), "boot_index": 0}
+    made = {"server": {"name": "vm", "flavorRef": "m1.tiny", "networks": [], "block_device_mapping_v2": [disk]}}
+    for answer in (member.call("POST", path, asked, minor=59), member.call("POST", "/servers", made, minor=59)):
+        assert fault_of(answer, 400, "badRequest") == (
+            "Multiattach volumes are only supported starting with compute API version 2.60."
+        )
+    assert member.call("POST", path, asked, minor=60).status_code == 200
+
+
 def test_attachments_change_and_end(who: world.People, server: Instance, volume: Volume) -> None:
     member, path = ComputeClient(who.member), f"/servers/{server.pk}/os-volume_attachments"
 
