@@ -5,7 +5,7 @@ Raises ValueError that says what is wrong: the thing is left out then, which for
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import (
     IPv4Address,
@@ -143,11 +143,16 @@ def checked_port(spec: HostPort) -> CheckedPort:
 
 def _sources(mac: str, ranges: list[Subnet]) -> Iterator[tuple[str, Subnet]]:
     """nftables wants ranges of one key that do not overlap. Each MAC has a link-local address of IPv6 besides."""
-    for each in collapse_addresses(each for each in ranges if isinstance(each, IPv4Network)):
-        yield mac, each
-    six = [each for each in ranges if isinstance(each, IPv6Network)]
-    for each6 in collapse_addresses([*six, IPv6Network(link_local(mac))]):
-        yield mac, each6
+    for version in (4, 6):
+        for each in collapsed([*ranges, IPv6Network(link_local(mac))], version):
+            yield mac, each
+
+
+def collapsed(ranges: Iterable[Subnet], version: int) -> list[IPv4Network] | list[IPv6Network]:
+    """Those of one IP version as few that do not overlap."""
+    if version == 4:
+        return list(collapse_addresses(each for each in ranges if isinstance(each, IPv4Network)))
+    return list(collapse_addresses(each for each in ranges if isinstance(each, IPv6Network)))
 
 
 def checked_interfaces(addresses: tuple[FixedAddress, ...], network: CheckedNetwork) -> tuple[Interface, ...]:

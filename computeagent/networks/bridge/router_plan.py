@@ -5,7 +5,7 @@ but for pings and neighbour discovery.
 """
 
 from collections.abc import Mapping
-from ipaddress import IPv4Address, IPv6Network
+from ipaddress import IPv4Address, IPv6Network, ip_network
 
 from computeagent.networks.bridge.checked import (
     CheckedNetwork,
@@ -14,6 +14,7 @@ from computeagent.networks.bridge.checked import (
     checked_interfaces,
     checked_mac,
     checked_range,
+    collapsed,
 )
 from computeagent.networks.bridge.names import (
     BRIDGE_PREFIX,
@@ -61,7 +62,7 @@ def router_plan(
         outer=outer.name if outer is not None else "",
         routes=tuple(dict.fromkeys(routes)),
         announced=tuple(str(address) for address, _ in floating),
-        tables=_tables(legs, outer, floating, own[0] if own else "", has_snat=spec.has_snat),
+        tables=_tables(legs, outer, floating, own[0] if own else "", spec),
         advertisements=_advertisements(legs, directory),
     )
 
@@ -85,25 +86,10 @@ def _tables(
     outer: LegPlan | None,
     floating: list[tuple[IPv4Address, IPv4Address]],
     own: str,
-    *,
-    has_snat: bool,
+    spec: RouterSpec,
 ) -> tuple[Table, ...]:
     inside = {str(each.network): "" for leg in legs for each in leg.addresses if each.version == 4}
-    guard = Table(
-        "inet",
-        TABLE,
-        {
-            "input": Chain(
-                (
-                    "ct state established,related accept",
-                    "icmp type echo-request accept",
-                    f"icmpv6 type {{ {_ANSWERED} }} accept",
-                    'iifname "lo" accept',
-                ),
-                "type filter hook input priority 0; policy drop;",
-            )
-        },
-    )
+    guard = _guard(legs, outer, floating, spec)
     if outer is None:
         return (guard,)
     translated = [
@@ -111,7 +97,8 @@ def _tables(
         "ct status dnat ip saddr @inside snat to ip saddr map @floating_out",
         *([f"ct status dnat ip saddr @inside snat to {own}"] if own else []),
         f'oifname "{outer.name}" snat to ip saddr map @floating_out',
-        *([f'oifname "{outer.name}" ip saddr @inside snat to {own}'] if own and has_snat else []),
+        # As in Neutron whoever it is from: also networks that are reached by static routes.
+        *([f'oifname "{outer.name}" snat to {own}'] if own and spec.has_snat else []),
     ]
     nat = Table(
         "ip",
@@ -129,6 +116,53 @@ def _tables(
         },
     )
     return (guard, nat)
+
+
+def _guard(
+    legs: list[LegPlan], outer: LegPlan | None, floating: list[tuple[IPv4Address, IPv4Address]], spec: RouterSpec
+) -> Table:
+    """What comes to the router itself, and under which addresses anything leaves it for outside."""
+    chains = {
+        "input": Chain(
+            (
+                "ct state established,related accept",
+                "icmp type echo-request accept",
+                f"icmpv6 type {{ {_ANSWERED} }} accept",
+                'iifname "lo" accept',
+            ),
+            "type filter hook input priority 0; policy drop;",
+        )
+    }
+    if outer is None:
+        return Table("inet", TABLE, chains)
+    # Behind address translation (100). What a project lets its ports send from is outside somebody else's.
+    chains["leaving"] = Chain(
+        (
+            f'oifname != "{outer.name}" accept',
+            "ip saddr @outside4 accept",
+            "ip6 saddr @outside6 accept",
+            "ip6 saddr fe80::/10 accept",
+            "drop",
+        ),
+        "type filter hook postrouting priority 150; policy accept;",
+    )
+    sets = {f"outside{version}": _outside(version, legs, outer, floating, spec) for version in (4, 6)}
+    return Table("inet", TABLE, chains, sets)
+
+
+def _outside(
+    version: int,
+    legs: list[LegPlan],
+    outer: LegPlan,
+    floating: list[tuple[IPv4Address, IPv4Address]],
+    spec: RouterSpec,
+) -> NamedSet:
+    """Its own addresses outside. Where nothing is translated (IPv6, or without SNAT), what is behind it as well."""
+    ranges = [ip_network(each.ip) for each in outer.addresses] + [ip_network(address) for address, _ in floating]
+    if version == 6 or not spec.has_snat:
+        ranges += [each.network for leg in legs for each in leg.addresses]
+        ranges += [checked_range(each.destination) for each in spec.routes]
+    return NamedSet(f"type ipv{version}_addr", {str(each): "" for each in collapsed(ranges, version)}, flags="interval")
 
 
 def _advertisements(legs: list[LegPlan], directory: str) -> str:
