@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
-from computeagent.protocol.networks import NetworkSpec, RouterLeg, SubnetSpec
+from computeagent.protocol.networks import NetworkSpec, RouterLeg, RouterSpec, SubnetSpec
 from controlplane.kernel.texts import phrase as _
 from servers.networks.ovn.objects.networks import METADATA
 from servers.networks.ovn.objects.row import Columns, NorthboundRow, network_key, port_key, router_key
@@ -124,6 +124,7 @@ def _gateway_rows(
             everywhere = "::/0" if ":" in subnet.gateway else "0.0.0.0/0"
             columns = {"ip_prefix": everywhere, "nexthop": subnet.gateway, "output_port": (leg_name(leg),)}
             yield _child("Logical_Router_Static_Route", key, f"outside:{subnet.id}", columns)
+    yield from _leaving(router, leg, subnets)
     outside = next((each.address for each in leg.addresses if ":" not in each.address), "")
     inside = {
         subnets[each.subnet_id].cidr for one in router.legs for each in one.addresses if each.subnet_id in subnets
@@ -149,6 +150,27 @@ def _gateway_rows(
             "logical_port": (floating.port_id,) if is_distributed else (),
         }
         yield _child("NAT", key, f"floating:{floating.id}", columns)
+
+
+def _leaving(router: RouterSpec, gateway: RouterLeg, subnets: Mapping[str, SubnetSpec]) -> Iterator[NorthboundRow]:
+    """What may go outside: what is translated there, and what is from the router itself. Ports may send from any
+    address that their project says; outside those are somebody else's.
+    """
+    key, name = router_key(router.id), leg_name(gateway)
+    behind = [
+        subnets[each.subnet_id].cidr for one in router.legs for each in one.addresses if each.subnet_id in subnets
+    ]
+    routed = [route.destination for route in router.routes]
+    for version in sorted({4 if ":" not in each.address else 6 for each in gateway.addresses}):
+        untranslated = routed if version == 6 or not router.has_snat else []
+        own = [each.address for each in gateway.addresses]
+        sources = sorted({one for one in (*behind, *untranslated, *own) if (":" in one) == (version == 6)})
+        # Two rows, since OVN makes a flow of each combination of ranges that are *not* to be matched.
+        leaving = f'outport == "{name}" && ip{version}'
+        allowed = f"{leaving} && ip{version}.src == {{{', '.join(sources)}}}"
+        for priority, match, action in ((900, allowed, "allow"), (800, leaving, "drop")):
+            columns: Columns = {"priority": priority, "match": match, "action": action, "nexthops": ()}
+            yield _child("Logical_Router_Policy", key, f"leaving:{action}{version}", columns)
 
 
 def gateways_of(router_id: str, chassis: tuple[str, ...]) -> tuple[str, ...]:

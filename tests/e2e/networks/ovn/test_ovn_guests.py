@@ -36,6 +36,21 @@ address, port, source = sys.argv[1:]
 socket.create_connection((address, int(port)), 1, (source, 0) if source else None)
 """
 
+SEND = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind((sys.argv[1], 0))
+s.sendto(b"hello", (sys.argv[2], 26))
+"""
+HEAR = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(('', 26))
+print('ready', flush=True)
+while 1:
+    print(s.recvfrom(9)[1][0], flush=True)
+"""
+
 
 def connects(guest: Guest, address: str, port: int, *, sent_from: str = "") -> bool:
     command = [sys.executable, "-c", CONNECT, address, str(port), sent_from]
@@ -192,6 +207,32 @@ def test_outside_by_the_router_and_back_by_the_floating_address(world: OvnWorld)
     assert world.site.outside.pings("203.0.113.22")
     mac = world.site.outside.run("ip", "neighbour", "show", "203.0.113.22")
     assert "fa:16:3e:00:09:22" in mac, "the floating address is outside at its guest's own host"
+
+
+def test_nothing_leaves_a_router_under_an_address_that_is_not_its_own(world: OvnWorld) -> None:
+    """What a port may send from inside by its pairs is outside somebody else's, such as another floating address."""
+    claims = ("192.0.2.77", "203.0.113.99")
+    pairs = tuple(AddressPair(claim) for claim in claims)
+    thief = OvnPort(replace(STATE.ports[0].port, allowed_pairs=pairs), "hv1")
+    world.tell(replace(STATE, ports=(thief, *STATE.ports[1:])))
+    world.site.central.nb("--wait=hv", "sync")
+    guest, outside = world["a1"], world.site.outside
+    assert guest.pings("203.0.113.1")
+    seen = subprocess.Popen(
+        ["ip", "netns", "exec", outside.namespace, sys.executable, "-c", HEAR], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert seen.stdout is not None and seen.stdout.readline() == "ready\n"
+        for claim in claims:
+            guest.run("ip", "address", "add", f"{claim}/32", "dev", "eth0")
+        for source in (*claims, "10.9.0.11"):
+            guest.run(sys.executable, "-c", SEND, source, "203.0.113.1")
+        assert seen.stdout.readline() == "203.0.113.9\n"
+    finally:
+        for claim in claims:
+            guest.run("ip", "address", "delete", f"{claim}/32", "dev", "eth0", check=False)
+        seen.kill()
+        seen.wait()
 
 
 def test_a_chassis_that_is_not_asked_for_gets_no_port(world: OvnWorld) -> None:
