@@ -86,6 +86,13 @@ def test_a_network_is_shown_with_all_that_hangs_on_it(people: People, as_person:
     assert "style=" not in page.partition("<main")[2]
 
 
+def test_a_working_router_is_not_shown_as_down(people: People, as_person: AsPerson, world: World) -> None:
+    Router.objects.update(problem="")
+    Port.objects.filter(instance_uuid__isnull=False).update(status="ACTIVE")
+    page = as_person(people.member).get(f"/networks/{world.subnet.network_id}/").content.decode()
+    assert page.count('<span class="pill good">active</span>') == 2 and ">down<" not in page
+
+
 def test_names_in_a_drawing_are_text(people: People, as_person: AsPerson, world: World) -> None:
     Instance.objects.update(name="<script>alert(1)</script>" + "x" * 100)
     Router.objects.update(name="</text><script>")

@@ -12,6 +12,7 @@ from computeagent.networks.bridge.names import METADATA_ADDRESS, SERVICE_LINK
 from computeagent.networks.bridge.plan import DhcpFiles
 
 LEASE = "24h"
+DEFAULT = "0.0.0.0/0"
 HOSTS_FILE, LEASES_FILE, PID_FILE, CONFIGURATION_FILE = "hosts", "leases", "pid", "dnsmasq.conf"
 
 
@@ -73,8 +74,8 @@ def _range4(subnet: CheckedSubnet, tag: str, mtu: int) -> list[str]:
     if subnet.gateway is None:
         # Next hop 0.0.0.0: on the link, where the service namespace answers for it (RFC 3442).
         routes.append((f"{METADATA_ADDRESS}/32", "0.0.0.0"))  # noqa: S104 - a next hop
-    elif routes:
-        routes.append(("0.0.0.0/0", str(subnet.gateway)))  # who gets option 121 ignores option 3
+    elif routes and not any(destination == DEFAULT for destination, _ in routes):
+        routes.append((DEFAULT, str(subnet.gateway)))  # who gets option 121 ignores option 3
     if routes:
         lines.append(f"dhcp-option-force=tag:{tag},121" + "".join(f",{to},{via}" for to, via in routes))
     return lines

@@ -175,6 +175,25 @@ def test_a_rule_that_cannot_be_meant_lets_nothing_through(of_rule: dict[str, obj
     assert of_group.rules == ("ct protocol 6 accept",)
 
 
+@pytest.mark.parametrize(
+    ("routes", "told"),
+    [
+        ((), ""),
+        ((HostRoute("10.9.0.0/16", "10.50.0.9"),), ",10.9.0.0/16,10.50.0.9,0.0.0.0/0,10.50.0.1"),
+        ((HostRoute("0.0.0.0/0", "10.50.0.9"),), ",0.0.0.0/0,10.50.0.9"),
+    ],
+)
+def test_guests_are_told_one_way_out(routes: tuple[HostRoute, ...], told: str) -> None:
+    """A default route of the subnet's own is said in place of the gateway's, as with OVN."""
+    of = network()
+    subnet = replace(of.subnets[0], gateway="10.50.0.1", routes=routes)
+    made = plan(document([replace(of, subnets=(subnet,))], [port_in(of, "10.50.0.5", **IN_OPEN)]))
+    dhcp = made.services[of.id].dhcp
+    assert dhcp is not None
+    said = [line for line in dhcp.configuration.splitlines() if ",121" in line]
+    assert said == ([f"dhcp-option-force=tag:s0,121{told}"] if told else [])
+
+
 def test_only_names_of_ours_are_ever_removed() -> None:
     ours = ["knb0123456789ab", "knx0123456789ab", "tp0123456789ab", "knp0123456789ab"]
     others = [
