@@ -119,6 +119,17 @@ def test_a_network_is_made_with_its_subnet_or_not_at_all(people: People, as_pers
     assert (row.project_id, subnet.has_dhcp) == (people.member.project_id, True)
 
 
+def test_a_subnet_whose_guests_make_their_addresses(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.member)
+    form = {"name": "six", "cidr": "fd00:9::/64", "has_dhcp": "on", "ipv6_mode": "slaac"}
+    client.post("/networks/new/", form)
+    subnet = Subnet.objects.get(cidr="fd00:9::/64")
+    page = client.get(f"/networks/{subnet.network_id}/").content.decode()
+    assert subnet.ipv6_mode == "slaac" and "slaac" in page
+    refused = client.post("/networks/new/", {**form, "name": "four", "cidr": "10.9.0.0/24"})
+    assert "is of IPv6" in refused.content.decode() and not Subnet.objects.filter(ip_version=4).exists()
+
+
 def test_what_is_for_admins_is_in_their_form_alone(people: People, as_person: AsPerson) -> None:
     admins, members = (as_person(one).get("/networks/new/").text for one in (people.admin, people.member))
 

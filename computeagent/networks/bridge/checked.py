@@ -21,7 +21,8 @@ from uuid import UUID
 
 from computeagent.networks.base import tap_name
 from computeagent.networks.bridge.plan import Interface, Subnet
-from computeagent.protocol.networks import FixedAddress, HostPort, NetworkSpec, SubnetSpec
+from computeagent.protocol.networks import FixedAddress, HostPort, Ipv6Mode, NetworkSpec, SubnetSpec
+from controlplane.kernel.macs import eui64
 
 MAX_SEGMENT = 2**24 - 1
 MIN_MTU, MAX_MTU = 68, 65_000
@@ -40,6 +41,7 @@ class CheckedSubnet:
     has_dhcp: bool
     dns_servers: tuple[IPv4Address | IPv6Address, ...]
     routes: tuple[tuple[Subnet, IPv4Address | IPv6Address], ...]
+    ipv6_mode: Ipv6Mode = Ipv6Mode.STATEFUL
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +173,6 @@ def link_local(mac: str) -> IPv6Address:
     return eui64(IPv6Network("fe80::/64"), mac)
 
 
-def eui64(network: IPv6Network, mac: str) -> IPv6Address:
-    """The address in the network that follows from the MAC."""
-    octets = bytes.fromhex(mac.replace(":", ""))
-    interface = bytes([octets[0] ^ 2]) + octets[1:3] + b"\xff\xfe" + octets[3:]
-    return network[int.from_bytes(interface, "big")]
-
-
 def _subnet(spec: SubnetSpec) -> CheckedSubnet:
     cidr = checked_range(spec.cidr)
     gateway = checked_address(spec.gateway) if spec.gateway else None
@@ -192,6 +187,7 @@ def _subnet(spec: SubnetSpec) -> CheckedSubnet:
         has_dhcp=spec.has_dhcp,
         dns_servers=tuple(checked_address(each) for each in spec.dns_servers),
         routes=routes,
+        ipv6_mode=Ipv6Mode(spec.ipv6_mode) if spec.ipv6_mode else Ipv6Mode.STATEFUL,
     )
 
 

@@ -16,6 +16,7 @@ from computeagent.networks.bridge.checked import (
     checked_range,
     collapsed,
 )
+from computeagent.networks.bridge.dhcp_files import RANGES
 from computeagent.networks.bridge.names import (
     BRIDGE_PREFIX,
     LEG_PREFIX,
@@ -63,7 +64,7 @@ def router_plan(
         routes=tuple(dict.fromkeys(routes)),
         announced=tuple(str(address) for address, _ in floating),
         tables=_tables(legs, outer, floating, own[0] if own else "", spec),
-        advertisements=_advertisements(legs, directory),
+        advertisements=_advertisements(spec, networks, legs, directory),
     )
 
 
@@ -165,10 +166,19 @@ def _outside(
     return NamedSet(f"type ipv{version}_addr", {str(each): "" for each in collapsed(ranges, version)}, flags="interval")
 
 
-def _advertisements(legs: list[LegPlan], directory: str) -> str:
-    """Guests learn their way out of IPv6 from the router itself, their addresses from DHCPv6 on their own host: the
-    rules let no request for an address in.
+def _advertisements(
+    spec: RouterSpec, networks: Mapping[str, CheckedNetwork], legs: list[LegPlan], directory: str
+) -> str:
+    """Guests learn their way out of IPv6 from the router itself, their addresses from DHCPv6 on their own host (the
+    rules let no request for an address in) or of the prefix, which both say in the same way.
     """
+    subnets = {id_: subnet for network in networks.values() for id_, subnet in network.subnets.items()}
+    modes = {
+        subnets[id_].cidr: subnets[id_].ipv6_mode
+        for leg in spec.legs
+        for id_ in (checked_id(each.subnet_id) for each in leg.addresses)
+        if id_ in subnets
+    }
     six = [(leg, each.network) for leg in legs for each in leg.addresses if isinstance(each.network, IPv6Network)]
     if not six:
         return ""
@@ -178,5 +188,7 @@ def _advertisements(legs: list[LegPlan], directory: str) -> str:
     ]  # fmt: skip
     for leg in dict.fromkeys(leg for leg, _ in six):
         lines += [f"interface={leg.name}", f"ra-param={leg.name},mtu:{leg.mtu},60,{ROUTER_LIFETIME_S}"]
-    lines += [f"dhcp-range={network.network_address},static,{network.prefixlen}" for _, network in six]
+    lines += [
+        f"dhcp-range={network.network_address},{RANGES[modes[network]]},{network.prefixlen}" for _, network in six
+    ]
     return "\n".join(lines) + "\n"

@@ -293,6 +293,8 @@ def _address_reasons(caller: Caller, nics: Sequence[NicWanted], networks: Mappin
             reasons.append(
                 _("{network} is the hypervisor's own network, which gives addresses by itself.", network=network)
             )
+        elif is_address_in(address, [subnet.cidr for subnet in here if subnet.is_automatic]):
+            reasons.append(_("{address} cannot be chosen: it follows from a MAC address.", address=address))
         elif not is_address_in(address, [subnet.cidr for subnet in here]):
             ranges = ", ".join(subnet.cidr for subnet in here)
             reasons.append(

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
-from computeagent.protocol.networks import NetworkSpec, RouterLeg, RouterSpec, SubnetSpec
+from computeagent.protocol.networks import Ipv6Mode, NetworkSpec, RouterLeg, RouterSpec, SubnetSpec
 from controlplane.kernel.texts import phrase as _
 from servers.networks.ovn.objects.networks import METADATA
 from servers.networks.ovn.objects.row import Columns, NorthboundRow, network_key, port_key, router_key
@@ -80,11 +80,18 @@ def leg_name(leg: RouterLeg) -> str:
 
 
 def _advertised(leg: RouterLeg, mtu: int, subnets: Mapping[str, SubnetSpec]) -> dict[str, str]:
-    """What IPv6 guests are told by router advertisements: take the address that DHCP gives, and route over here."""
+    """What IPv6 guests are told by router advertisements: whence addresses are, and to route over here. The subnets of
+    a leg have one mode.
+    """
     of_six = [subnets[each.subnet_id] for each in leg.addresses if ":" in each.address and each.subnet_id in subnets]
-    if not any(subnet.has_dhcp for subnet in of_six):
+    told = next((subnet for subnet in of_six if subnet.has_dhcp), None)
+    if told is None:
         return {}
-    return {"address_mode": "dhcpv6_stateful", "send_periodic": "true", "mtu": str(mtu)}
+    mode = (told.ipv6_mode or Ipv6Mode.STATEFUL).replace("-", "_")
+    found = {"address_mode": mode, "send_periodic": "true", "mtu": str(mtu)}
+    if told.ipv6_mode == Ipv6Mode.SLAAC and told.dns_servers:
+        found["rdnss"] = told.dns_servers[0]  # OVN tells one
+    return found
 
 
 def _metadata_policy(key: str, leg: RouterLeg, subnets: Mapping[str, SubnetSpec]) -> Iterator[NorthboundRow]:

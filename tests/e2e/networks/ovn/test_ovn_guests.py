@@ -10,10 +10,20 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from ipaddress import IPv6Network
 
 import pytest
 
-from computeagent.protocol.networks import AddressPair, Direction, FixedAddress, GroupRule, GroupSpec, SubnetSpec
+from computeagent.protocol.networks import (
+    AddressPair,
+    Direction,
+    FixedAddress,
+    GroupRule,
+    GroupSpec,
+    RouterLeg,
+    SubnetSpec,
+)
+from controlplane.kernel.macs import eui64
 from servers.networks.ovn.objects.groups import NUMBERS
 from servers.networks.ovn.objects.state import OvnPort, OvnState
 from tests.fixtures.ovn import Guest
@@ -36,6 +46,7 @@ address, port, source = sys.argv[1:]
 socket.create_connection((address, int(port)), 1, (source, 0) if source else None)
 """
 
+SIX_GATEWAY = FixedAddress("sub-6", "fd00:9::1")
 SEND = """
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -115,6 +126,40 @@ def test_a_guest_asks_for_its_address_of_ipv6_and_hears_of_the_way_out(world: Ov
     finally:
         for name in ("a1", "a2"):
             world[name].run("ip", "-6", "address", "flush", "dev", "eth0", "scope", "global")
+
+
+@pytest.mark.parametrize("mode", ["slaac", "dhcpv6-stateless"])
+def test_a_guest_makes_the_address_that_it_is_let_send_from(world: OvnWorld, mode: str) -> None:
+    """As with bridges: the router advertises the prefix, and the address that the kernel makes is the port's."""
+    six = SubnetSpec("sub-6", "fd00:9::/64", "fd00:9::1", dns_servers=("fd00:9::53",), ipv6_mode=mode)
+    net = replace(STATE.networks[0], subnets=(*STATE.networks[0].subnets, six))
+    made = {one.port.id: str(eui64(IPv6Network(six.cidr), one.port.mac)) for one in STATE.ports[:2]}
+    ports = tuple(
+        OvnPort(replace(one.port, addresses=(*one.port.addresses, FixedAddress("sub-6", made[one.port.id]))), one.host)
+        for one in STATE.ports[:2]
+    )
+    legs = (*STATE.routers[0].router.legs, RouterLeg("leg-6", net.id, "fa:16:3e:00:09:06", (SIX_GATEWAY,)))
+    router = replace(STATE.routers[0], router=replace(STATE.routers[0].router, legs=legs))
+    rules = (*OPEN.rules, GroupRule("out6", Direction.EGRESS, 6), GroupRule("in6", Direction.INGRESS, 6))
+    state = with_group(STATE, replace(OPEN, rules=rules))
+    world.tell(replace(state, networks=(net, *STATE.networks[1:]), ports=(*ports, *STATE.ports[2:]), routers=(router,)))
+    world.site.central.nb("--wait=hv", "sync")
+    try:
+        for name in made:
+            world[name].run("sysctl", "-qw", "net.ipv6.conf.eth0.router_solicitations=5")
+            world[name].run("ip", "link", "set", "eth0", "down")  # a card that comes up asks for routers
+            world[name].run("ip", "link", "set", "eth0", "up")
+        for name, address in made.items():
+            until(lambda name=name, address=address: address in world[name].run("ip", "-6", "address"))
+        ping = ("busybox", "ping", "-c1", "-W1", made["a2"])
+        until(lambda: world["a1"].run(*ping, check=False).count("1 packets received"))
+        if mode == "dhcpv6-stateless":
+            lease = json.loads(world["a1"].run(sys.executable, "-c", CLIENT, "fa:16:3e:00:01:0b"))
+            assert lease.get("address", "") == ""
+    finally:
+        for name, address in (("a1", "10.9.0.11"), ("a2", "10.9.0.12")):
+            world[name].run("ip", "-6", "address", "flush", "dev", "eth0", "scope", "global")
+            world[name].address(f"{address}/24", "10.9.0.1")
 
 
 def test_one_network_reaches_across_hosts_and_no_other(world: OvnWorld) -> None:

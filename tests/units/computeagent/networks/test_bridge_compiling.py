@@ -15,6 +15,7 @@ from computeagent.networks.bridge.ruleset import whole
 from computeagent.protocol.networks import (
     AddressPair,
     Direction,
+    FixedAddress,
     FloatingSpec,
     GroupRule,
     HostNetworks,
@@ -192,6 +193,28 @@ def test_guests_are_told_one_way_out(routes: tuple[HostRoute, ...], told: str) -
     assert dhcp is not None
     said = [line for line in dhcp.configuration.splitlines() if ",121" in line]
     assert said == ([f"dhcp-option-force=tag:s0,121{told}"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("mode", "word", "is_told"),
+    [
+        ("", "static", True),
+        ("dhcpv6-stateful", "static", True),
+        ("dhcpv6-stateless", "ra-stateless", False),
+        ("slaac", "ra-only", False),
+    ],
+)
+def test_guests_are_told_by_host_and_router_alike_whence_addresses_are(mode: str, word: str, is_told: bool) -> None:
+    six = SubnetSpec(new_id(), "fd00:50::/64", "fd00:50::1", ipv6_mode=mode)
+    of = replace(network(), subnets=(six,))
+    leg = RouterLeg(new_id(), of.id, "fa:16:3e:00:00:01", (FixedAddress(six.id, "fd00:50::1"),))
+    router = RouterSpec(new_id(), (leg,))
+    made = plan(document([of], [port_in(of, "fd00:50::5", **IN_OPEN)], routers=(router,)))
+    assert made.problems == ()
+    dhcp = made.services[of.id].dhcp
+    assert dhcp is not None and f"dhcp-range=set:s0,fd00:50::,{word},64," in dhcp.configuration
+    assert f"dhcp-range=fd00:50::,{word},64" in made.routers[router.id].advertisements
+    assert ("fd00:50::5" in dhcp.hosts) is is_told
 
 
 def test_only_names_of_ours_are_ever_removed() -> None:
