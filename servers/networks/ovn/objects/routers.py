@@ -84,13 +84,13 @@ def _advertised(leg: RouterLeg, mtu: int, subnets: Mapping[str, SubnetSpec]) -> 
     a leg have one mode.
     """
     of_six = [subnets[each.subnet_id] for each in leg.addresses if ":" in each.address and each.subnet_id in subnets]
-    told = next((subnet for subnet in of_six if subnet.has_dhcp), None)
-    if told is None:
+    first = next((subnet for subnet in of_six if subnet.has_dhcp), None)
+    if first is None:
         return {}
-    mode = (told.ipv6_mode or Ipv6Mode.STATEFUL).replace("-", "_")
+    mode = (first.ipv6_mode or Ipv6Mode.STATEFUL).replace("-", "_")
     found = {"address_mode": mode, "send_periodic": "true", "mtu": str(mtu)}
-    if told.ipv6_mode == Ipv6Mode.SLAAC and told.dns_servers:
-        found["rdnss"] = told.dns_servers[0]  # OVN tells one
+    if first.ipv6_mode == Ipv6Mode.SLAAC and first.dns_servers:
+        found["rdnss"] = first.dns_servers[0]  # OVN tells one
     return found
 
 
