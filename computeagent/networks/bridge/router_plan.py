@@ -4,7 +4,7 @@ It is a network namespace, so that routers with equal addresses do not meet. Wha
 but for pings and neighbour discovery.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address, IPv6Network, ip_network
 
 from computeagent.networks.bridge.checked import (
@@ -134,6 +134,8 @@ def _guard(
             "type filter hook input priority 0; policy drop;",
         )
     }
+    rules = tuple(rule for leg in legs for rule in _taken(leg, spec))
+    chains["taken"] = Chain(rules, "type filter hook forward priority 0; policy accept;")
     if outer is None:
         return Table("inet", TABLE, chains)
     # Behind address translation (100). What a project lets its ports send from is outside somebody else's.
@@ -149,6 +151,21 @@ def _guard(
     )
     sets = {f"outside{version}": _outside(version, legs, outer, floating, spec) for version in (4, 6)}
     return Table("inet", TABLE, chains, sets)
+
+
+def _taken(leg: LegPlan, spec: RouterSpec) -> Iterator[str]:
+    """From a network inside comes what is of its subnets, or of static routes over it: who is in another network of the
+    router knows by the address who speaks. A default route over it lets anything come from there.
+    """
+    own = [each.network for each in leg.addresses]
+    routes = [(checked_range(each.destination), checked_address(each.nexthop)) for each in spec.routes]
+    sources = [*own, *(destination for destination, nexthop in routes if any(nexthop in each for each in own))]
+    for version, word in ((4, "ip"), (6, "ip6")):
+        found = collapsed(sources, version)
+        if not found:
+            yield f'iifname "{leg.name}" meta nfproto ipv{version} drop'
+        elif all(each.prefixlen for each in found):
+            yield f'iifname "{leg.name}" {word} saddr != {{ {", ".join(map(str, found))} }} drop'
 
 
 def _outside(

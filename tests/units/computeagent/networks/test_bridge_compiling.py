@@ -217,6 +217,28 @@ def test_guests_are_told_by_host_and_router_alike_whence_addresses_are(mode: str
     assert ("fd00:50::5" in dhcp.hosts) is is_told
 
 
+def test_a_router_takes_in_sources_of_either_ip_version_from_its_networks_alone() -> None:
+    six = SubnetSpec(new_id(), "fd00:50::/64", "fd00:50::1")
+    of = network()
+    of = replace(of, subnets=(*of.subnets, six))
+    addresses = (FixedAddress(of.subnets[0].id, "10.50.0.1"), FixedAddress(six.id, "fd00:50::1"))
+    leg = RouterLeg(new_id(), of.id, "fa:16:3e:00:00:01", addresses)
+    routes = (HostRoute("10.9.0.0/16", "10.50.0.9"), HostRoute("10.8.0.0/16", "203.0.113.1"))
+    router = RouterSpec(new_id(), (leg,), routes=routes)
+
+    def taken(spec: RouterSpec) -> tuple[str, ...]:
+        made = plan(document([of], [port_in(of, "10.50.0.5", **IN_OPEN)], routers=(spec,)))
+        return made.routers[spec.id].tables[0].chains["taken"].rules
+
+    name = f'iifname "{plan(document([of], [], routers=(router,))).routers[router.id].legs[0].name}"'
+    assert taken(router) == (
+        f"{name} ip saddr != {{ 10.9.0.0/16, 10.50.0.0/24 }} drop",
+        f"{name} ip6 saddr != {{ fd00:50::/64 }} drop",
+    )
+    anywhere = replace(router, routes=(HostRoute("0.0.0.0/0", "10.50.0.9"),))
+    assert taken(anywhere) == (f"{name} ip6 saddr != {{ fd00:50::/64 }} drop",)
+
+
 def test_only_names_of_ours_are_ever_removed() -> None:
     ours = ["knb0123456789ab", "knx0123456789ab", "tp0123456789ab", "knp0123456789ab"]
     others = [
