@@ -34,6 +34,7 @@ def router_rows(wanted: OvnRouter, networks: Mapping[str, NetworkSpec], layout: 
     for leg in router.legs:
         rows += _leg_rows(key, leg, networks.get(leg.network_id), subnets, is_gateway=False)
         rows += _metadata_policy(key, leg, subnets)
+        rows += _taken(router, leg, subnets)
     if router.gateway is not None:
         rows += _leg_rows(key, router.gateway, networks.get(router.gateway.network_id), subnets, is_gateway=True)
         rows += _gateway_rows(wanted, router.gateway, subnets, layout)
@@ -175,9 +176,35 @@ def _leaving(router: RouterSpec, gateway: RouterLeg, subnets: Mapping[str, Subne
         # Two rows, since OVN makes a flow of each combination of ranges that are *not* to be matched.
         leaving = f'outport == "{name}" && ip{version}'
         allowed = f"{leaving} && ip{version}.src == {{{', '.join(sources)}}}"
+        if refused := sorted({one for one in routed if version == 4 and router.has_snat and ":" not in one}):
+            match = f"{leaving} && ip4.src == {{{', '.join(refused)}}}"
+            yield _policy(key, "leaving:routed4", 950, match, "drop")
         for priority, match, action in ((900, allowed, "allow"), (800, leaving, "drop")):
-            columns: Columns = {"priority": priority, "match": match, "action": action, "nexthops": ()}
-            yield _child("Logical_Router_Policy", key, f"leaving:{action}{version}", columns)
+            yield _policy(key, f"leaving:{action}{version}", priority, match, action)
+
+
+def _taken(router: RouterSpec, leg: RouterLeg, subnets: Mapping[str, SubnetSpec]) -> Iterator[NorthboundRow]:
+    """From a network inside comes what is of its subnets or of static routes over it, and what the router itself
+    answers: who is in another network of the router knows by the address who speaks. A default route over it lets
+    anything come from there.
+    """
+    key, name = router_key(router.id), leg_name(leg)
+    legs = (*router.legs, *((router.gateway,) if router.gateway is not None else ()))
+    itself = [each.address for one in legs for each in one.addresses] + ["fe80::/10"]
+    own = [ipaddress.ip_network(subnets[each.subnet_id].cidr) for each in leg.addresses if each.subnet_id in subnets]
+    over = [one.destination for one in router.routes if any(ipaddress.ip_address(one.nexthop) in each for each in own)]
+    for version in (4, 6):
+        ranges = {one for one in (*map(str, own), *over, *itself) if (":" in one) == (version == 6)}
+        if leg.addresses and not any(one.endswith("/0") for one in ranges):
+            taken = f'inport == "{name}" && ip{version}'
+            allowed = f"{taken} && ip{version}.src == {{{', '.join(sorted(ranges))}}}" if ranges else "0"
+            yield _policy(key, f"taken:{leg.port_id}:allow{version}", 900, allowed, "allow")
+            yield _policy(key, f"taken:{leg.port_id}:drop{version}", 850, taken, "drop")
+
+
+def _policy(router: str, name: str, priority: int, match: str, action: str) -> NorthboundRow:
+    columns: Columns = {"priority": priority, "match": match, "action": action, "nexthops": ()}
+    return _child("Logical_Router_Policy", router, name, columns)
 
 
 def gateways_of(router_id: str, chassis: tuple[str, ...]) -> tuple[str, ...]:

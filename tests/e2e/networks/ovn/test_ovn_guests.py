@@ -20,6 +20,7 @@ from computeagent.protocol.networks import (
     FixedAddress,
     GroupRule,
     GroupSpec,
+    HostRoute,
     RouterLeg,
     SubnetSpec,
 )
@@ -278,6 +279,44 @@ def test_nothing_leaves_a_router_under_an_address_that_is_not_its_own(world: Ovn
             guest.run("ip", "address", "delete", f"{claim}/32", "dev", "eth0", check=False)
         seen.kill()
         seen.wait()
+
+
+def test_a_router_takes_in_from_a_network_what_can_come_from_there(world: OvnWorld) -> None:
+    """As with bridges: who is in another network of the router knows by the address who speaks."""
+    third = replace(STATE.networks[1], subnets=(replace(STATE.networks[1].subnets[0], cidr="10.8.0.0/24"),))
+    victim = OvnPort(replace(STATE.ports[2].port, addresses=(FixedAddress("sub-b", "10.8.0.12"),)), "hv1")
+    pairs = (AddressPair("10.8.0.77"), AddressPair("192.168.7.9"))
+    thief = OvnPort(replace(STATE.ports[0].port, allowed_pairs=pairs), "hv1")
+    leg = RouterLeg("leg-b", third.id, "fa:16:3e:00:09:08", (FixedAddress("sub-b", "10.8.0.1"),))
+    before = STATE.routers[0].router
+    routes = (HostRoute("192.168.7.0/24", "10.9.0.11"),)
+    router = replace(STATE.routers[0], router=replace(before, legs=(*before.legs, leg), routes=routes))
+    udp = GroupRule("udp", Direction.INGRESS, 4, "udp", 26, 26)
+    state = with_group(STATE, replace(OPEN, rules=(*OPEN.rules, udp)))
+    networks = (STATE.networks[0], third, STATE.networks[2])
+    world.tell(replace(state, networks=networks, ports=(thief, STATE.ports[1], victim), routers=(router,)))
+    world.site.central.nb("--wait=hv", "sync")
+    guest, other = world["a1"], world["b1"]
+    other.run("ip", "address", "flush", "dev", "eth0", "scope", "global")
+    other.address("10.8.0.12/24", "10.8.0.1")
+    seen = subprocess.Popen(
+        ["ip", "netns", "exec", other.namespace, sys.executable, "-c", HEAR], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert seen.stdout is not None and seen.stdout.readline() == "ready\n"
+        assert guest.pings("10.8.0.12") and guest.pings("203.0.113.9") and other.pings("10.9.0.1")
+        for pair in pairs:
+            guest.run("ip", "address", "add", f"{pair.address}/32", "dev", "eth0")
+        for source in ("10.8.0.77", "192.168.7.9", "10.9.0.11"):
+            guest.run(sys.executable, "-c", SEND, source, "10.8.0.12")
+        assert [seen.stdout.readline().strip() for _ in range(2)] == ["192.168.7.9", "10.9.0.11"]
+    finally:
+        for pair in pairs:
+            guest.run("ip", "address", "delete", f"{pair.address}/32", "dev", "eth0", check=False)
+        seen.kill()
+        seen.wait()
+        other.run("ip", "address", "flush", "dev", "eth0", "scope", "global")
+        other.address("10.9.0.12/24", "10.9.0.1")
 
 
 def test_a_chassis_that_is_not_asked_for_gets_no_port(world: OvnWorld) -> None:
