@@ -6,7 +6,7 @@ from typing import ClassVar, TypeVar
 import django_filters as filters
 from django.db.models import Model, Q, QuerySet
 
-from computeagent.protocol.networks import Direction, NetworkBackendKind, PortStatus
+from computeagent.protocol.networks import Direction, NetworkBackendKind
 from controlplane.infra.list_filters import ListFilterSet, YesNoFilter
 from controlplane.infra.quick_search import QuickSearch
 from servers.models import (
@@ -22,6 +22,7 @@ from servers.models import (
 )
 from servers.networks.domain.addresses import address_key, address_number
 from servers.networks.domain.names import FloatingStatus, OvnSubject, PortOwner
+from servers.networks.selectors.ports import PORT_STATUSES, in_status
 from servers.networks.selectors.tags import has_all_tags, has_any_tag, tags_in
 
 ROW = TypeVar("ROW", bound=Model)
@@ -92,11 +93,15 @@ class PortFilterSet(ByTags):
     router = filters.UUIDFilter(field_name="router_id")
     security_group = filters.UUIDFilter(field_name="groups__id", label="Security group that it is in")
     owner = filters.ChoiceFilter(choices=[(one.value, one.value) for one in PortOwner if one.value])
-    status = filters.ChoiceFilter(choices=[(one.value, one.value) for one in PortStatus])
+    status = filters.ChoiceFilter(method="in_status", choices=[(one, one) for one in PORT_STATUSES])
 
     class Meta:
         model = Port
         fields = ["name", "mac", "has_security", "is_enabled"]
+
+    def in_status(self, rows: QuerySet[Port], _name: str, value: str) -> QuerySet[Port]:
+        """As it is shown."""
+        return rows.filter(in_status([value]))
 
     def of_subnet(self, rows: QuerySet[Port], _name: str, value: uuid.UUID) -> QuerySet[Port]:
         """Each once, however many of its addresses are of the subnet."""

@@ -8,7 +8,7 @@ from ipaddress import ip_network
 
 from computeagent.networks.base import tap_name
 from computeagent.protocol.guests import PortSpec
-from computeagent.protocol.networks import FixedAddress, SubnetSpec
+from computeagent.protocol.networks import FixedAddress, Ipv6Mode, SubnetSpec
 
 MTU = 1500
 """Of a hypervisor's own network, which says none."""
@@ -47,8 +47,9 @@ def _network(name: str, link: str, network_id: str, address: FixedAddress, subne
     found = ip_network(subnet.cidr)
     document: Json = {"id": name, "link": link, "network_id": network_id}
     if subnet.has_dhcp:
-        # By IPv6 the address comes by DHCP and the way out by the router's advertisements.
-        return {**document, "type": "ipv4_dhcp" if found.version == 4 else "ipv6_dhcpv6-stateful"}
+        # By IPv6 the way out comes by the router's advertisements, the address by DHCP or of the advertised prefix.
+        mode = subnet.ipv6_mode or Ipv6Mode.STATEFUL
+        return {**document, "type": "ipv4_dhcp" if found.version == 4 else f"ipv6_{mode}"}
     routes = [(route.destination, route.nexthop) for route in subnet.routes]
     if subnet.gateway:
         routes.insert(0, ("0.0.0.0/0" if found.version == 4 else "::/0", subnet.gateway))

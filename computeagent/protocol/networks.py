@@ -29,6 +29,16 @@ class Direction(StrEnum):
     EGRESS = "egress"
 
 
+class Ipv6Mode(StrEnum):
+    """How guests get their IPv6 addresses where there is DHCP (Neutron's `ipv6_address_mode`): by DHCPv6; or each makes
+    its own of its MAC address, and asks DHCPv6 for the rest (STATELESS) or for nothing (SLAAC).
+    """
+
+    STATEFUL = "dhcpv6-stateful"
+    STATELESS = "dhcpv6-stateless"
+    SLAAC = "slaac"
+
+
 class PortStatus(StrEnum):
     """DOWN: not plugged. ACTIVE: plugged, its rules in force. ERROR: its host could not do it."""
 
@@ -50,7 +60,7 @@ class HostRoute:
 class SubnetSpec:
     """A subnet of a network. `gateway` is empty where it has none. Without `has_dhcp` guests are told addresses by
     their config drive alone. `metadata_address`: an address of it where the metadata service answers beside
-    169.254.169.254; empty without.
+    169.254.169.254; empty without. `ipv6_mode`: one of Ipv6Mode; empty is STATEFUL.
     """
 
     id: str
@@ -60,6 +70,12 @@ class SubnetSpec:
     dns_servers: tuple[str, ...] = ()
     routes: tuple[HostRoute, ...] = ()
     metadata_address: str = ""
+    ipv6_mode: str = ""
+
+    @property
+    def has_leases(self) -> bool:
+        """Whether DHCP gives addresses of it: else guests make them, or are told by their config drive."""
+        return self.has_dhcp and self.ipv6_mode in ("", Ipv6Mode.STATEFUL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import re
 import secrets
 from collections.abc import Callable
+from ipaddress import IPv6Address, IPv6Network
 
 from controlplane.kernel.texts import phrase as _
 
@@ -36,3 +37,10 @@ def mac_new(base: str, *, token_bytes: Callable[[int], bytes] = secrets.token_by
     octets = mac_canonical(base).split(":")
     fixed = 3 if octets[3] == "00" else 4
     return ":".join(octets[:fixed] + [f"{byte:02x}" for byte in token_bytes(6 - fixed)])
+
+
+def eui64(network: IPv6Network, mac: str) -> IPv6Address:
+    """The address in the network that follows from the MAC (RFC 4291, appendix A)."""
+    octets = bytes.fromhex(mac.replace(":", ""))
+    interface = bytes([octets[0] ^ 2]) + octets[1:3] + b"\xff\xfe" + octets[3:]
+    return network[int.from_bytes(interface, "big")]

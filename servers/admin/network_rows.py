@@ -155,7 +155,7 @@ class SubnetRowForm(TaggedForm):
 
     class Meta:
         model = Subnet
-        fields = ["network", "cidr", *SUBNET_CHANGES]
+        fields = ["network", "cidr", "ipv6_mode", *SUBNET_CHANGES]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -199,7 +199,7 @@ class SubnetAdmin(TaggedAdmin, WithWhatIsInIt):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Subnet | None = None) -> list[str]:
         """What it is stays."""
-        return [] if obj is None else ["network", "cidr"]
+        return [] if obj is None else ["network", "cidr", "ipv6_mode"]
 
     def save_model(self, request: HttpRequest, obj: Subnet, form: Any, change: bool) -> None:
         if change:
@@ -208,7 +208,8 @@ class SubnetAdmin(TaggedAdmin, WithWhatIsInIt):
             return
         typed = form.typed(SUBNET_CHANGES)
         network = form.cleaned_data["network"]
-        wanted = SubnetRequest(network_id=network.pk, cidr=form.cleaned_data["cidr"], **typed)
+        mode = form.cleaned_data["ipv6_mode"]
+        wanted = SubnetRequest(network_id=network.pk, cidr=form.cleaned_data["cidr"], ipv6_mode=mode, **typed)
         obj.pk = subnet_create(caller=None, request=wanted).pk
 
     def service_delete(self, obj: Subnet) -> None:

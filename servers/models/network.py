@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from computeagent.protocol.networks import NetworkBackendKind
+from computeagent.protocol.networks import Ipv6Mode, NetworkBackendKind
 from controlplane.infra.json_field import JsonField
 from controlplane.infra.models import Timestamped, UuidKeyed
 from servers.models.tagged import Tagged
@@ -77,6 +77,12 @@ class Subnet(UuidKeyed, Timestamped, Tagged):
     cidr = models.CharField(max_length=49, help_text=_("In canonical form."))
     gateway = models.GenericIPAddressField(null=True, blank=True)
     has_dhcp = models.BooleanField(default=True)
+    ipv6_mode = models.CharField(
+        max_length=16,
+        blank=True,
+        choices=[(mode.value, mode.value) for mode in Ipv6Mode],
+        help_text=_("How guests get their IPv6 addresses; empty: by DHCP."),
+    )
     pools = JsonField(
         default=list, help_text=_("Ranges that addresses are given from: pairs of first and last address.")
     )
@@ -103,3 +109,8 @@ class Subnet(UuidKeyed, Timestamped, Tagged):
 
     def __str__(self) -> str:
         return self.name or self.cidr
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether each port's address follows from its MAC address: none is chosen."""
+        return self.ipv6_mode in (Ipv6Mode.SLAAC, Ipv6Mode.STATELESS)

@@ -86,6 +86,13 @@ def test_a_network_is_shown_with_all_that_hangs_on_it(people: People, as_person:
     assert "style=" not in page.partition("<main")[2]
 
 
+def test_a_working_router_is_not_shown_as_down(people: People, as_person: AsPerson, world: World) -> None:
+    Router.objects.update(problem="")
+    Port.objects.filter(instance_uuid__isnull=False).update(status="ACTIVE")
+    page = as_person(people.member).get(f"/networks/{world.subnet.network_id}/").content.decode()
+    assert page.count('<span class="pill good">active</span>') == 2 and ">down<" not in page
+
+
 def test_names_in_a_drawing_are_text(people: People, as_person: AsPerson, world: World) -> None:
     Instance.objects.update(name="<script>alert(1)</script>" + "x" * 100)
     Router.objects.update(name="</text><script>")
@@ -110,6 +117,17 @@ def test_a_network_is_made_with_its_subnet_or_not_at_all(people: People, as_pers
     subnet = row.subnets.get()
     assert (subnet.cidr, subnet.gateway, subnet.dns_servers) == ("10.7.0.0/24", "10.7.0.1", ["9.9.9.9", "1.1.1.1"])
     assert (row.project_id, subnet.has_dhcp) == (people.member.project_id, True)
+
+
+def test_a_subnet_whose_guests_make_their_addresses(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.member)
+    form = {"name": "six", "cidr": "fd00:9::/64", "has_dhcp": "on", "ipv6_mode": "slaac"}
+    client.post("/networks/new/", form)
+    subnet = Subnet.objects.get(cidr="fd00:9::/64")
+    page = client.get(f"/networks/{subnet.network_id}/").content.decode()
+    assert subnet.ipv6_mode == "slaac" and "slaac" in page
+    refused = client.post("/networks/new/", {**form, "name": "four", "cidr": "10.9.0.0/24"})
+    assert "is of IPv6" in refused.content.decode() and not Subnet.objects.filter(ip_version=4).exists()
 
 
 def test_what_is_for_admins_is_in_their_form_alone(people: People, as_person: AsPerson) -> None:

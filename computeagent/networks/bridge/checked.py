@@ -5,7 +5,7 @@ Raises ValueError that says what is wrong: the thing is left out then, which for
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import (
     IPv4Address,
@@ -21,7 +21,8 @@ from uuid import UUID
 
 from computeagent.networks.base import tap_name
 from computeagent.networks.bridge.plan import Interface, Subnet
-from computeagent.protocol.networks import FixedAddress, HostPort, NetworkSpec, SubnetSpec
+from computeagent.protocol.networks import FixedAddress, HostPort, Ipv6Mode, NetworkSpec, SubnetSpec
+from controlplane.kernel.macs import eui64
 
 MAX_SEGMENT = 2**24 - 1
 MIN_MTU, MAX_MTU = 68, 65_000
@@ -40,6 +41,7 @@ class CheckedSubnet:
     has_dhcp: bool
     dns_servers: tuple[IPv4Address | IPv6Address, ...]
     routes: tuple[tuple[Subnet, IPv4Address | IPv6Address], ...]
+    ipv6_mode: Ipv6Mode = Ipv6Mode.STATEFUL
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +145,16 @@ def checked_port(spec: HostPort) -> CheckedPort:
 
 def _sources(mac: str, ranges: list[Subnet]) -> Iterator[tuple[str, Subnet]]:
     """nftables wants ranges of one key that do not overlap. Each MAC has a link-local address of IPv6 besides."""
-    for each in collapse_addresses(each for each in ranges if isinstance(each, IPv4Network)):
-        yield mac, each
-    six = [each for each in ranges if isinstance(each, IPv6Network)]
-    for each6 in collapse_addresses([*six, IPv6Network(link_local(mac))]):
-        yield mac, each6
+    for version in (4, 6):
+        for each in collapsed([*ranges, IPv6Network(link_local(mac))], version):
+            yield mac, each
+
+
+def collapsed(ranges: Iterable[Subnet], version: int) -> list[IPv4Network] | list[IPv6Network]:
+    """Those of one IP version as few that do not overlap."""
+    if version == 4:
+        return list(collapse_addresses(each for each in ranges if isinstance(each, IPv4Network)))
+    return list(collapse_addresses(each for each in ranges if isinstance(each, IPv6Network)))
 
 
 def checked_interfaces(addresses: tuple[FixedAddress, ...], network: CheckedNetwork) -> tuple[Interface, ...]:
@@ -166,13 +173,6 @@ def link_local(mac: str) -> IPv6Address:
     return eui64(IPv6Network("fe80::/64"), mac)
 
 
-def eui64(network: IPv6Network, mac: str) -> IPv6Address:
-    """The address in the network that follows from the MAC."""
-    octets = bytes.fromhex(mac.replace(":", ""))
-    interface = bytes([octets[0] ^ 2]) + octets[1:3] + b"\xff\xfe" + octets[3:]
-    return network[int.from_bytes(interface, "big")]
-
-
 def _subnet(spec: SubnetSpec) -> CheckedSubnet:
     cidr = checked_range(spec.cidr)
     gateway = checked_address(spec.gateway) if spec.gateway else None
@@ -187,6 +187,7 @@ def _subnet(spec: SubnetSpec) -> CheckedSubnet:
         has_dhcp=spec.has_dhcp,
         dns_servers=tuple(checked_address(each) for each in spec.dns_servers),
         routes=routes,
+        ipv6_mode=Ipv6Mode(spec.ipv6_mode) if spec.ipv6_mode else Ipv6Mode.STATEFUL,
     )
 
 

@@ -12,7 +12,6 @@ from computeagent.networks.bridge.checked import (
     checked_id,
     checked_network,
     checked_port,
-    eui64,
 )
 from computeagent.networks.bridge.dhcp_files import dhcp_files
 from computeagent.networks.bridge.group_rules import Groups, Profile, group_tables
@@ -39,6 +38,7 @@ from computeagent.networks.bridge.plan import (
 )
 from computeagent.networks.bridge.router_plan import router_plan
 from computeagent.protocol.networks import GroupSpec, HostNetworks, NetworkProblem
+from controlplane.kernel.macs import eui64
 
 K = TypeVar("K")
 MAX_ZONE, MAX_PROFILE = 65535, UNGUARDED - 1

@@ -1,7 +1,8 @@
 """What dnsmasq reads of a network: a process in its service namespace gives this host's ports their addresses.
 
-IPv4: DHCP with the subnet's gateway, name servers, MTU and routes. IPv6: router advertisements that say "ask for your
-address" and make nobody a router, and DHCPv6. Nothing else is served: no names, no files.
+IPv4: DHCP with the subnet's gateway, name servers, MTU and routes. IPv6: router advertisements that make nobody a
+router and say "ask for your address" or "make one of this prefix", and DHCPv6. Nothing else is served: no names, no
+files.
 """
 
 from collections.abc import Collection, Iterable
@@ -10,8 +11,12 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from computeagent.networks.bridge.checked import CheckedNetwork, CheckedPort, CheckedSubnet
 from computeagent.networks.bridge.names import METADATA_ADDRESS, SERVICE_LINK
 from computeagent.networks.bridge.plan import DhcpFiles
+from computeagent.protocol.networks import Ipv6Mode
 
 LEASE = "24h"
+DEFAULT = "0.0.0.0/0"
+RANGES = {Ipv6Mode.STATEFUL: "static", Ipv6Mode.STATELESS: "ra-stateless", Ipv6Mode.SLAAC: "ra-only"}
+"""What dnsmasq calls them, in answers and advertisements alike."""
 HOSTS_FILE, LEASES_FILE, PID_FILE, CONFIGURATION_FILE = "hosts", "leases", "pid", "dnsmasq.conf"
 
 
@@ -44,9 +49,11 @@ def dhcp_files(network: CheckedNetwork, ports: Collection[CheckedPort], director
         )
     if any(subnet.cidr.version == 6 for subnet in served.values()):
         lines += ["enable-ra", f"ra-param={SERVICE_LINK},mtu:{network.mtu},60,0"]
+    # Where guests make their own addresses there is none to give.
+    leased = {id_ for id_, subnet in served.items() if subnet.ipv6_mode is Ipv6Mode.STATEFUL}
     hosts, owners = [], {}
     for port in sorted(ports, key=lambda each: each.id):
-        advised = [address for subnet_id, address in port.addresses if subnet_id in served]
+        advised = [address for subnet_id, address in port.addresses if subnet_id in leased]
         four = [str(address) for address in advised if address.version == 4]
         six = [f"[{address}]" for address in advised if address.version == 6]
         if not advised or not port.is_enabled:
@@ -73,8 +80,8 @@ def _range4(subnet: CheckedSubnet, tag: str, mtu: int) -> list[str]:
     if subnet.gateway is None:
         # Next hop 0.0.0.0: on the link, where the service namespace answers for it (RFC 3442).
         routes.append((f"{METADATA_ADDRESS}/32", "0.0.0.0"))  # noqa: S104 - a next hop
-    elif routes:
-        routes.append(("0.0.0.0/0", str(subnet.gateway)))  # who gets option 121 ignores option 3
+    elif routes and not any(destination == DEFAULT for destination, _ in routes):
+        routes.append((DEFAULT, str(subnet.gateway)))  # who gets option 121 ignores option 3
     if routes:
         lines.append(f"dhcp-option-force=tag:{tag},121" + "".join(f",{to},{via}" for to, via in routes))
     return lines
@@ -83,7 +90,7 @@ def _range4(subnet: CheckedSubnet, tag: str, mtu: int) -> list[str]:
 def _range6(subnet: CheckedSubnet, tag: str) -> list[str]:
     servers = "".join(f",[{each}]" for each in subnet.dns_servers if each.version == 6)
     return [
-        f"dhcp-range=set:{tag},{subnet.cidr.network_address},static,{subnet.cidr.prefixlen},{LEASE}",
+        f"dhcp-range=set:{tag},{subnet.cidr.network_address},{RANGES[subnet.ipv6_mode]},{subnet.cidr.prefixlen},{LEASE}",
         f"dhcp-option=tag:{tag},option6:dns-server{servers}",
     ]
 

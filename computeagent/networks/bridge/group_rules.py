@@ -11,9 +11,9 @@ its egress rules, the other side by its ingress rules.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, collapse_addresses
+from ipaddress import IPv4Network, IPv6Network
 
-from computeagent.networks.bridge.checked import CheckedNetwork, checked_address, checked_id, checked_range
+from computeagent.networks.bridge.checked import CheckedNetwork, checked_address, checked_id, checked_range, collapsed
 from computeagent.networks.bridge.guard_rules import LOWER_HALF, UPPER_HALF
 from computeagent.networks.bridge.names import BRIDGE_PREFIX, TABLE
 from computeagent.networks.bridge.ruleset import Chain, NamedSet, Table
@@ -241,9 +241,7 @@ def ranges_seen(groups: Groups, group_id: str, network_id: str, version: int) ->
             is_anybodys = of_network != network_id and any(_overlap(range_, cidr) for cidr in here)
             if range_.version == version and not is_anybodys:
                 found.append(range_)
-    if version == 4:
-        return list(collapse_addresses(each for each in found if isinstance(each, IPv4Network)))
-    return list(collapse_addresses(each for each in found if isinstance(each, IPv6Network)))
+    return collapsed(found, version)
 
 
 def _overlap(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:

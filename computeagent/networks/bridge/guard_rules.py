@@ -121,9 +121,10 @@ _CHAINS = {
             f"iifname != {_TAP} drop",
             "meta mark set 0x00000000",
             "ether type arp arp saddr ip 0.0.0.0 accept",
-            "ether type arp iifname . arp saddr ether . arp saddr ip @addresses4 accept",
+            # Who asks for metadata is known by his address: what he may send from besides is another's, or may be.
+            "ether type arp iifname . arp saddr ether . arp saddr ip @own4 accept",
             "udp sport 68 udp dport 67 accept",
-            "iifname . ether saddr . ip saddr @addresses4 tcp dport 80 accept",
+            "iifname . ether saddr . ip saddr @own4 tcp dport 80 accept",
             "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } accept",
             "udp sport 546 udp dport 547 accept",
             "drop",
@@ -157,6 +158,15 @@ def guard_table(ports: Collection[CheckedPort], profiles: Mapping[str, int]) -> 
             {f"{_quoted(port)} . {mac}": "" for port in ports for mac, _ in port.sources},
         ),
     }
+    sets["own4"] = NamedSet(
+        "type ifname . ether_addr . ipv4_addr",
+        {
+            f"{_quoted(port)} . {port.mac} . {address}": ""
+            for port in ports
+            for _, address in port.addresses
+            if address.version == 4
+        },
+    )
     for version in (4, 6):
         of_it = [(tap, mac, range_) for tap, mac, range_ in owned if range_.version == version]
         single = [each for each in of_it if each[2].prefixlen == each[2].max_prefixlen]

@@ -4,8 +4,8 @@ It is a network namespace, so that routers with equal addresses do not meet. Wha
 but for pings and neighbour discovery.
 """
 
-from collections.abc import Mapping
-from ipaddress import IPv4Address, IPv6Network
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Address, IPv6Network, ip_network
 
 from computeagent.networks.bridge.checked import (
     CheckedNetwork,
@@ -14,7 +14,9 @@ from computeagent.networks.bridge.checked import (
     checked_interfaces,
     checked_mac,
     checked_range,
+    collapsed,
 )
+from computeagent.networks.bridge.dhcp_files import RANGES
 from computeagent.networks.bridge.names import (
     BRIDGE_PREFIX,
     LEG_PREFIX,
@@ -61,8 +63,8 @@ def router_plan(
         outer=outer.name if outer is not None else "",
         routes=tuple(dict.fromkeys(routes)),
         announced=tuple(str(address) for address, _ in floating),
-        tables=_tables(legs, outer, floating, own[0] if own else "", has_snat=spec.has_snat),
-        advertisements=_advertisements(legs, directory),
+        tables=_tables(legs, outer, floating, own[0] if own else "", spec),
+        advertisements=_advertisements(spec, networks, legs, directory),
     )
 
 
@@ -85,25 +87,10 @@ def _tables(
     outer: LegPlan | None,
     floating: list[tuple[IPv4Address, IPv4Address]],
     own: str,
-    *,
-    has_snat: bool,
+    spec: RouterSpec,
 ) -> tuple[Table, ...]:
     inside = {str(each.network): "" for leg in legs for each in leg.addresses if each.version == 4}
-    guard = Table(
-        "inet",
-        TABLE,
-        {
-            "input": Chain(
-                (
-                    "ct state established,related accept",
-                    "icmp type echo-request accept",
-                    f"icmpv6 type {{ {_ANSWERED} }} accept",
-                    'iifname "lo" accept',
-                ),
-                "type filter hook input priority 0; policy drop;",
-            )
-        },
-    )
+    guard = _guard(legs, outer, floating, spec)
     if outer is None:
         return (guard,)
     translated = [
@@ -111,7 +98,8 @@ def _tables(
         "ct status dnat ip saddr @inside snat to ip saddr map @floating_out",
         *([f"ct status dnat ip saddr @inside snat to {own}"] if own else []),
         f'oifname "{outer.name}" snat to ip saddr map @floating_out',
-        *([f'oifname "{outer.name}" ip saddr @inside snat to {own}'] if own and has_snat else []),
+        # As in Neutron whoever it is from: also networks that are reached by static routes.
+        *([f'oifname "{outer.name}" snat to {own}'] if own and spec.has_snat else []),
     ]
     nat = Table(
         "ip",
@@ -131,10 +119,83 @@ def _tables(
     return (guard, nat)
 
 
-def _advertisements(legs: list[LegPlan], directory: str) -> str:
-    """Guests learn their way out of IPv6 from the router itself, their addresses from DHCPv6 on their own host: the
-    rules let no request for an address in.
+def _guard(
+    legs: list[LegPlan], outer: LegPlan | None, floating: list[tuple[IPv4Address, IPv4Address]], spec: RouterSpec
+) -> Table:
+    """What comes to the router itself, and under which addresses anything leaves it for outside."""
+    chains = {
+        "input": Chain(
+            (
+                "ct state established,related accept",
+                "icmp type echo-request accept",
+                f"icmpv6 type {{ {_ANSWERED} }} accept",
+                'iifname "lo" accept',
+            ),
+            "type filter hook input priority 0; policy drop;",
+        )
+    }
+    rules = tuple(rule for leg in legs for rule in _taken(leg, spec))
+    chains["taken"] = Chain(rules, "type filter hook forward priority 0; policy accept;")
+    if outer is None:
+        return Table("inet", TABLE, chains)
+    # Behind address translation (100). What a project lets its ports send from is outside somebody else's.
+    chains["leaving"] = Chain(
+        (
+            f'oifname != "{outer.name}" accept',
+            "ip saddr @outside4 accept",
+            "ip6 saddr @outside6 accept",
+            "ip6 saddr fe80::/10 accept",
+            "drop",
+        ),
+        "type filter hook postrouting priority 150; policy accept;",
+    )
+    sets = {f"outside{version}": _outside(version, legs, outer, floating, spec) for version in (4, 6)}
+    return Table("inet", TABLE, chains, sets)
+
+
+def _taken(leg: LegPlan, spec: RouterSpec) -> Iterator[str]:
+    """From a network inside comes what is of its subnets, or of static routes over it: who is in another network of the
+    router knows by the address who speaks. A default route over it lets anything come from there.
     """
+    own = [each.network for each in leg.addresses]
+    routes = [(checked_range(each.destination), checked_address(each.nexthop)) for each in spec.routes]
+    sources = [*own, *(destination for destination, nexthop in routes if any(nexthop in each for each in own))]
+    for version, word in ((4, "ip"), (6, "ip6")):
+        found = collapsed(sources, version)
+        if not found:
+            yield f'iifname "{leg.name}" meta nfproto ipv{version} drop'
+        elif all(each.prefixlen for each in found):
+            yield f'iifname "{leg.name}" {word} saddr != {{ {", ".join(map(str, found))} }} drop'
+
+
+def _outside(
+    version: int,
+    legs: list[LegPlan],
+    outer: LegPlan,
+    floating: list[tuple[IPv4Address, IPv4Address]],
+    spec: RouterSpec,
+) -> NamedSet:
+    """Its own addresses outside. Where nothing is translated (IPv6, or without SNAT), what is behind it as well."""
+    ranges = [ip_network(each.ip) for each in outer.addresses] + [ip_network(address) for address, _ in floating]
+    if version == 6 or not spec.has_snat:
+        ranges += [each.network for leg in legs for each in leg.addresses]
+        ranges += [checked_range(each.destination) for each in spec.routes]
+    return NamedSet(f"type ipv{version}_addr", {str(each): "" for each in collapsed(ranges, version)}, flags="interval")
+
+
+def _advertisements(
+    spec: RouterSpec, networks: Mapping[str, CheckedNetwork], legs: list[LegPlan], directory: str
+) -> str:
+    """Guests learn their way out of IPv6 from the router itself, their addresses from DHCPv6 on their own host (the
+    rules let no request for an address in) or of the prefix, which both say in the same way.
+    """
+    subnets = {id_: subnet for network in networks.values() for id_, subnet in network.subnets.items()}
+    modes = {
+        subnets[id_].cidr: subnets[id_].ipv6_mode
+        for leg in spec.legs
+        for id_ in (checked_id(each.subnet_id) for each in leg.addresses)
+        if id_ in subnets
+    }
     six = [(leg, each.network) for leg in legs for each in leg.addresses if isinstance(each.network, IPv6Network)]
     if not six:
         return ""
@@ -144,5 +205,7 @@ def _advertisements(legs: list[LegPlan], directory: str) -> str:
     ]  # fmt: skip
     for leg in dict.fromkeys(leg for leg, _ in six):
         lines += [f"interface={leg.name}", f"ra-param={leg.name},mtu:{leg.mtu},60,{ROUTER_LIFETIME_S}"]
-    lines += [f"dhcp-range={network.network_address},static,{network.prefixlen}" for _, network in six]
+    lines += [
+        f"dhcp-range={network.network_address},{RANGES[modes[network]]},{network.prefixlen}" for _, network in six
+    ]
     return "\n".join(lines) + "\n"

@@ -21,6 +21,9 @@ SETTINGS = (
     "net.ipv6.conf.all.accept_ra=0",
     "net.ipv4.conf.all.send_redirects=0",
     "net.ipv4.conf.default.send_redirects=0",
+    # Several legs may be in one network: each speaks of its own addresses alone.
+    "net.ipv4.conf.all.arp_ignore=1",
+    "net.ipv4.conf.all.arp_announce=2",
 )
 ANNOUNCEMENTS = "2"
 

@@ -215,7 +215,13 @@ FORM_CALLS: Mapping[str, tuple[FormCall, ...]] = {
         FormCall(
             "POST",
             "/subnets/",
-            (lambda _sent: {"network": "ID-OF-THE-NETWORK"}, texts("cidr"), _gateway, flags("has_dhcp"), _name_servers),
+            (
+                lambda _sent: {"network": "ID-OF-THE-NETWORK"},
+                texts("cidr", "ipv6_mode"),
+                _gateway,
+                flags("has_dhcp"),
+                _name_servers,
+            ),
             about="Its subnet, with the id that the first call gave",
             needs="cidr",
         ),

@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from computeagent.protocol.networks import NetworkBackendKind
+from computeagent.protocol.networks import Ipv6Mode, NetworkBackendKind
 from controlplane.dashboard.networks.tags import tags_field
 from controlplane.identity.domain import Caller
 from servers.networks.domain.networks import NetworkRequest
@@ -39,6 +39,16 @@ class SubnetPageForm(forms.Form):
         initial=True,
         help_text=_("Off: by config drive."),
     )
+    ipv6_mode = forms.ChoiceField(
+        label=_("IPv6 addresses"),
+        required=False,
+        choices=[
+            ("", _("are given by DHCP")),
+            (Ipv6Mode.SLAAC.value, _("are made by guests of the advertised prefix (SLAAC)")),
+            (Ipv6Mode.STATELESS.value, _("are made by guests, the rest is told by DHCP")),
+        ],
+        help_text=_("For a range of IPv6. It stays as it is."),
+    )
     tags = tags_field()
 
     def request_in(self, network_id: uuid.UUID) -> SubnetRequest:
@@ -50,6 +60,7 @@ class SubnetPageForm(forms.Form):
             cidr=said["cidr"].strip(),
             gateway=None if gateway == "-" else gateway or FIRST_HOST,
             has_dhcp=said["has_dhcp"],
+            ipv6_mode=said["ipv6_mode"],
             dns_servers=tuple(said["dns_servers"].replace(",", " ").split()),
         )
 
@@ -83,7 +94,7 @@ class NetworkPageForm(SubnetPageForm):
         self.fields["cidr"].help_text = gettext("%(hint)s Empty: no subnet yet.") % {
             "hint": self.fields["cidr"].help_text
         }
-        order = ["name", "description", "cidr", "gateway", "dns_servers", "has_dhcp", "tags", *OF_ADMINS]
+        order = ["name", "description", "cidr", "gateway", "dns_servers", "has_dhcp", "ipv6_mode", "tags", *OF_ADMINS]
         self.order_fields(order)
         if not is_admin:
             for name in OF_ADMINS:

@@ -20,7 +20,7 @@ from controlplane.dashboard.pages import page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import KilonovaError
 from servers.networks.domain.tags import tags_text
-from servers.networks.selectors.networks import networks_visible
+from servers.networks.selectors.networks import networks_visible, sees_all
 from servers.networks.selectors.routers import gateway_of, legs_of, router_get
 from servers.networks.selectors.subnets import subnets_visible
 from servers.networks.selectors.tags import TaggedKind
@@ -50,8 +50,9 @@ class RouterForm(forms.Form):
     is_enabled = forms.BooleanField(label=gettext_lazy("Enabled: it passes traffic"), required=False, initial=True)
     tags = tags_field()
 
-    def __init__(self, data: Any = None, *, outside: list[Any], **more: Any) -> None:
+    def __init__(self, data: Any = None, *, outside: list[Any], switches_snat: bool, **more: Any) -> None:
         super().__init__(data, **more)
+        self.fields["has_snat"].disabled = not switches_snat
         field: Any = self.fields["external_network"]
         nothing = gettext("nothing: it joins networks inside only")
         field.choices = [("", nothing), *((str(one.pk), one.name) for one in outside)]
@@ -94,7 +95,7 @@ def router_detail(request: HttpRequest, caller: Caller, router_id: uuid.UUID) ->
 @page("routers:write")
 def router_new(request: HttpRequest, caller: Caller) -> HttpResponse:
     """A router that joins nothing yet."""
-    form = RouterForm(request.POST or None, outside=_outside(caller))
+    form = RouterForm(request.POST or None, outside=_outside(caller), switches_snat=sees_all(caller))
     if request.method == "POST" and form.is_valid():
         try:
             router = with_tags(
@@ -119,7 +120,7 @@ def router_edit(request: HttpRequest, caller: Caller, router_id: uuid.UUID) -> H
     router = router_get(caller=caller, router_id=router_id)
     initial = {name: getattr(router, name) for name in ("name", "description", "has_snat", "is_enabled")}
     initial |= {"external_network": str(router.external_network_id or ""), "tags": tags_text(router.tags)}
-    form = RouterForm(request.POST or None, outside=_outside(caller), initial=initial)
+    form = RouterForm(request.POST or None, outside=_outside(caller), switches_snat=sees_all(caller), initial=initial)
     if request.method == "POST" and form.is_valid():
         changes = form.values()
         if changes["external_network"] == router.external_network_id:

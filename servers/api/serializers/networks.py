@@ -5,13 +5,14 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from computeagent.protocol.networks import HostRoute, NetworkBackendKind
+from computeagent.protocol.networks import HostRoute, Ipv6Mode, NetworkBackendKind
 from controlplane.infra.api.strict import StrictInput
 from servers.api.serializers.tags import TagsField, TagsInput
 from servers.models import Network, Subnet
 from servers.networks.domain.addresses import ranges_of
 from servers.networks.domain.subnets import Pool
 from servers.networks.selectors.networks import shows_subnets
+from servers.networks.selectors.subnets import ipv6_mode_of
 
 
 class NetworkChange(TagsInput):
@@ -140,12 +141,18 @@ class SubnetInput(SubnetChange):
 
     network = serializers.UUIDField()
     cidr = serializers.CharField(help_text="Such as 10.1.0.0/24 or fd00:1::/64.")
+    ipv6_mode = serializers.ChoiceField(
+        choices=[mode.value for mode in Ipv6Mode],
+        required=False,
+        help_text="How guests get their IPv6 addresses. Left out: by DHCP. It stays as it is.",
+    )
 
 
 class SubnetOutput(serializers.ModelSerializer[Subnet]):
     """A range of addresses of a network. `addresses_total`: of its pools; `addresses_used`: all that ports have."""
 
     pools = serializers.SerializerMethodField()
+    ipv6_mode = serializers.SerializerMethodField()
     addresses_total = serializers.SerializerMethodField()
     addresses_used = serializers.SerializerMethodField()
     tags = TagsField(read_only=True)
@@ -162,6 +169,7 @@ class SubnetOutput(serializers.ModelSerializer[Subnet]):
             "cidr",
             "gateway",
             "has_dhcp",
+            "ipv6_mode",
             "pools",
             "dns_servers",
             "routes",
@@ -177,6 +185,10 @@ class SubnetOutput(serializers.ModelSerializer[Subnet]):
     def get_pools(self, subnet: Subnet) -> list[dict[str, str]]:
         """Where addresses are given from."""
         return [{"first": first, "last": last} for first, last in subnet.pools]
+
+    def get_ipv6_mode(self, subnet: Subnet) -> str | None:
+        """How guests get their IPv6 addresses; null for IPv4, and without DHCP."""
+        return ipv6_mode_of(subnet)
 
     def get_addresses_total(self, subnet: Subnet) -> int:
         """How many addresses its pools have; of IPv6 a very large number."""

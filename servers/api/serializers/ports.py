@@ -11,6 +11,7 @@ from servers.api.serializers.tags import TagsField, TagsInput
 from servers.models import Port
 from servers.networks.domain.names import VnicType
 from servers.networks.domain.ports import AddressRequest
+from servers.networks.selectors.ports import PORT_STATUSES, port_status
 
 
 class FixedAddressField(StrictInput):
@@ -76,6 +77,7 @@ class PortOutput(serializers.ModelSerializer[Port]):
     instance = serializers.UUIDField(source="instance_uuid", allow_null=True)  # type: ignore[assignment]
     fixed_addresses = serializers.SerializerMethodField()
     security_groups = serializers.SerializerMethodField()
+    status = serializers.SerializerMethodField()
     host = serializers.SerializerMethodField()
     problem = serializers.SerializerMethodField()
     tags = TagsField(read_only=True)
@@ -117,6 +119,11 @@ class PortOutput(serializers.ModelSerializer[Port]):
     def get_security_groups(self, port: Port) -> list[str]:
         """Their ids."""
         return [str(group.pk) for group in port.groups.all()]
+
+    @extend_schema_field(serializers.ChoiceField(choices=PORT_STATUSES))
+    def get_status(self, port: Port) -> str:
+        """Of a guest's port as its host says; of a router's as the router is; N/A of one that holds an address."""
+        return port_status(port)
 
     def get_host(self, port: Port) -> str | None:
         """Null for others than administrators."""

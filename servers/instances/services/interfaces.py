@@ -46,12 +46,16 @@ def attach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments
     groups = [name.strip() for name in arguments.get("security_groups", "").split(",") if name.strip()]
     # The instance's project decides what it may have, whoever asks for it.
     owner = replace(caller, own_project_id=row.project_id)
+    if "fixed_ip" in said and not said.keys() & {"network", "port"}:
+        raise Invalid(_("An address is of a network: name the network as well."), field="fixed_ip")
     found = nics_found(
         owner, networks=[said] if said.keys() & {"network", "port"} else AUTO, security_groups=groups, count=1
     )
     refuse_if(found.problems)
     if found.refusals:
         raise found.refusals[0]
+    if not found.decided.nics:
+        raise Invalid(_("There is no network to add an interface of: name a port, or make a network."), field="network")
     position = _free_place(row, said.get("tag", ""))
     port_id = _port_give(row, found.decided, position, said.get("tag", ""))
     device_action_ask(row, rule, caller, arguments={PORT_ID: str(port_id)}, changes=NO_DEFAULT)

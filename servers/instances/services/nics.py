@@ -290,9 +290,10 @@ def _address_reasons(caller: Caller, nics: Sequence[NicWanted], networks: Mappin
     for network, address in asked:
         here = [subnet for subnet in subnets if subnet.network_id == network.pk]
         if network.kind == HYPERVISOR:
-            reasons.append(
-                _("{network} is the hypervisor's own network, which gives addresses by itself.", network=network)
-            )
+            words = _("{network} is the hypervisor's own network, which gives addresses by itself.", network=network)
+            reasons.append(words)
+        elif is_address_in(address, [subnet.cidr for subnet in here if subnet.is_automatic]):
+            reasons.append(_("{address} cannot be chosen: it follows from a MAC address.", address=address))
         elif not is_address_in(address, [subnet.cidr for subnet in here]):
             ranges = ", ".join(subnet.cidr for subnet in here)
             reasons.append(

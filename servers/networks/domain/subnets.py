@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from computeagent.protocol.networks import HostRoute
+from computeagent.protocol.networks import HostRoute, Ipv6Mode
 from controlplane.kernel.texts import phrase as _
 from servers.fields import Problems, Reasons, problems_found, text_reasons
 from servers.networks.domain.addresses import (
@@ -25,6 +25,8 @@ MAX_DNS_SERVERS = 5
 MAX_ROUTES = 20
 """Neutron's max_subnet_host_routes."""
 MAX_POOLS = 64
+EUI64_PREFIX = 64
+"""RFC 4291, 2.5.1: the half of an address that follows from a MAC."""
 FIRST_HOST = "first"
 """The gateway where none is named: the first address that a host may have."""
 
@@ -33,7 +35,9 @@ Pool = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class SubnetRequest:
-    """A subnet that is wanted. `gateway` None: it has none. `pools` None: all addresses but the gateway's."""
+    """A subnet that is wanted. `gateway` None: it has none. `pools` None: all addresses but the gateway's. `ipv6_mode`:
+    see Ipv6Mode; empty: by DHCP.
+    """
 
     network_id: uuid.UUID
     cidr: str
@@ -42,6 +46,7 @@ class SubnetRequest:
     description: str = ""
     gateway: str | None = FIRST_HOST
     has_dhcp: bool = True
+    ipv6_mode: str = ""
     pools: tuple[Pool, ...] | None = None
     dns_servers: tuple[str, ...] = ()
     routes: tuple[HostRoute, ...] = ()
@@ -134,6 +139,7 @@ def subnet_problems(request: SubnetRequest) -> Problems:
     return found | problems_found(
         {
             "gateway": gateway_wrong,
+            "ipv6_mode": _mode_reasons(request),
             "pools": _pools_reasons(request.pools or (), request.cidr, None if gateway_wrong else gateway),
             "dns_servers": _dns_reasons(request.dns_servers, version),
             "routes": routes_reasons(request.routes, version),
@@ -148,6 +154,23 @@ def _gateway_reasons(gateway: str | None, cidr: str) -> Reasons:
         return wrong
     if address_number(gateway) not in host_range(cidr):
         return [_("{gateway} is no address that a router could have in {cidr}.", gateway=gateway, cidr=cidr)]
+    return []
+
+
+def _mode_reasons(request: SubnetRequest) -> Reasons:
+    """By Neutron's rules: a mode is of IPv6 with DHCP, and addresses that follow from a MAC need 64 bits."""
+    mode, network = request.ipv6_mode, ipaddress.ip_network(request.cidr)
+    if not mode:
+        return []
+    if mode not in list(Ipv6Mode):
+        modes = ", ".join(Ipv6Mode)
+        return [_("{mode!r:.40} is no way to get addresses; it must be one of {modes}.", mode=mode, modes=modes)]
+    if network.version == 4:
+        return [_("{mode} is of IPv6, and {cidr} is of IPv4.", mode=mode, cidr=request.cidr)]
+    if mode != Ipv6Mode.STATEFUL and not request.has_dhcp:
+        return [_("{mode} goes with DHCP: without it guests are told of no prefix.", mode=mode)]
+    if mode != Ipv6Mode.STATEFUL and network.prefixlen != EUI64_PREFIX:
+        return [_("Guests make their addresses of a /64 alone, and {cidr} is none.", cidr=request.cidr)]
     return []
 
 

@@ -126,6 +126,7 @@ def _networks(named: Collection[Any] | None) -> list[tuple[NetworkSpec, bool]]:
                 dns_servers=tuple(row.dns_servers),
                 routes=_routes(row.routes),
                 metadata_address=getattr(row, "metadata_address", None) or "",
+                ipv6_mode=row.ipv6_mode,
             )
         )
     return [

@@ -148,6 +148,7 @@ def subnet_spec(subnet: Subnet) -> SubnetSpec:
         dns_servers=tuple(subnet.dns_servers),
         routes=_routes(subnet.routes),
         metadata_address=subnet.metadata_address or "",
+        ipv6_mode=subnet.ipv6_mode,
     )
 
 

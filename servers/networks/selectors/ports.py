@@ -1,14 +1,16 @@
 """Reading ports: a project sees its own, and those that others have in its networks (Neutron's rule)."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from django.db.models import Q, QuerySet
 
+from computeagent.protocol.networks import PortStatus
 from controlplane.identity.domain import Caller
 from controlplane.kernel.texts import phrase as _
 from servers.models import IPAllocation, Port
 from servers.networks.domain.errors import PortNotFound
+from servers.networks.domain.names import PortOwner
 
 
 def ports_visible(caller: Caller | None) -> QuerySet[Port]:
@@ -20,7 +22,33 @@ def ports_visible(caller: Caller | None) -> QuerySet[Port]:
 
 def ports_shown(caller: Caller | None) -> QuerySet[Port]:
     """The same with what answers show beside the row, in two more queries however many there are."""
-    return ports_visible(caller).prefetch_related("allocations", "groups")
+    return ports_visible(caller).select_related("router").prefetch_related("allocations", "groups")
+
+
+NOWHERE = "N/A"
+"""The status of a port that is plugged in nowhere: one that holds a floating address."""
+PORT_STATUSES = (*(one.value for one in PortStatus), NOWHERE)
+
+
+def port_status(port: Port) -> str:
+    """Hosts report of guests' ports. A router's is as the router is; one that holds a floating address is nowhere."""
+    if port.owner == PortOwner.FLOATING_IP:
+        return NOWHERE
+    if port.router is not None:
+        return PortStatus.DOWN.value if port.router.problem else PortStatus.ACTIVE.value
+    return port.status
+
+
+def in_status(values: Sequence[str]) -> Q:
+    """Ports for which `port_status` says one of these."""
+    found = Q(router=None, status__in=values) & ~Q(owner=PortOwner.FLOATING_IP)
+    if NOWHERE in values:
+        found |= Q(owner=PortOwner.FLOATING_IP)
+    if PortStatus.ACTIVE in values:
+        found |= Q(router__problem="")
+    if PortStatus.DOWN in values:
+        found |= Q(router__isnull=False) & ~Q(router__problem="")
+    return found
 
 
 def port_get(*, caller: Caller | None, port_id: uuid.UUID) -> Port:

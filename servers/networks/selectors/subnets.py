@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 from django.db.models import Count, Q, QuerySet
 
+from computeagent.protocol.networks import Ipv6Mode
 from controlplane.identity.domain import Caller
 from controlplane.kernel.texts import phrase as _
 from servers.models import Subnet
@@ -29,6 +30,13 @@ def subnet_get(*, caller: Caller | None, subnet_id: uuid.UUID) -> Subnet:
     if row is None:
         raise SubnetNotFound(_("Subnet {subnet_id} does not exist.", subnet_id=subnet_id))
     return row
+
+
+def ipv6_mode_of(subnet: Subnet) -> str | None:
+    """How its guests get their IPv6 addresses; None of IPv4, and where they are told by their config drive."""
+    if subnet.ip_version != 6 or not subnet.has_dhcp:
+        return None
+    return subnet.ipv6_mode or Ipv6Mode.STATEFUL.value
 
 
 def metadata_is_answered(*, networks: Collection[uuid.UUID] = (), ports: Collection[uuid.UUID] = ()) -> bool:

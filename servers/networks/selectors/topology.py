@@ -10,7 +10,7 @@ from django.db.models import Count
 from controlplane.identity.domain import Caller
 from servers.models import FloatingIP, Instance, Port, Router
 from servers.networks.domain.names import PortOwner
-from servers.networks.selectors.ports import ports_visible
+from servers.networks.selectors.ports import port_status, ports_visible
 from servers.networks.selectors.routers import gateway_of, routers_visible
 
 MAX_PORTS = 200
@@ -25,6 +25,11 @@ class JoinedPort:
     port: Port
     instance_name: str = ""
     floating: tuple[str, ...] = ()
+
+    @property
+    def status(self) -> str:
+        """As all doors show it."""
+        return port_status(self.port)
 
     @property
     def addresses(self) -> list[str]:
@@ -49,7 +54,7 @@ def ports_joined(caller: Caller, network_id: uuid.UUID) -> list[JoinedPort]:
 
 def instance_ports_joined(caller: Caller, instance_id: uuid.UUID) -> list[JoinedPort]:
     """The cards of an instance, in their order. Three queries at most."""
-    rows = ports_visible(caller).filter(instance_uuid=instance_id).prefetch_related("groups")
+    rows = ports_visible(caller).filter(instance_uuid=instance_id).select_related("router").prefetch_related("groups")
     return _named(list(rows.order_by("position", "created_at", "pk")))
 
 

@@ -30,6 +30,7 @@ from servers.networks.domain.errors import (
     SubnetNotFound,
 )
 from servers.networks.domain.ports import AddressRequest
+from servers.networks.services.automatic_addresses import automatic_address
 
 WINDOW = 2048
 """Taken addresses that are read at a time."""
@@ -37,11 +38,16 @@ WINDOW = 2048
 
 @dataclass(frozen=True, slots=True)
 class AddressNeed:
-    """What one port needs: `addresses` None for one address of each IP version."""
+    """What one port needs: `addresses` None for one address of each IP version. Addresses that follow from its MAC
+    address are given apart from this (`automatic_addresses`), and asking for what is given anyway is no mistake: `mac`
+    is empty while nobody knows it. `is_router`: it may have any address there.
+    """
 
     port_id: uuid.UUID
     network_id: uuid.UUID
     addresses: tuple[AddressRequest, ...] | None
+    mac: str = ""
+    is_router: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +105,31 @@ def _choices(need: AddressNeed, subnets: SubnetsHeld) -> list[IPAllocation | tup
     """For each address: the row of the one that is named, or the subnets of which any will do."""
     here = subnets.in_network(need.network_id)
     if need.addresses is None:
-        versions = [tuple(row.pk for row in here if row.ip_version == version) for version in (4, 6)]
+        chosen = [row for row in here if not row.is_automatic]
+        versions = [tuple(row.pk for row in chosen if row.ip_version == version) for version in (4, 6)]
         return [one for one in versions if one]
-    return [_choice(need, each, here) for each in need.addresses]
+    return [_choice(need, each, here) for each in need.addresses if not is_given_anyway(need, each, here)]
+
+
+def is_given_anyway(need: AddressNeed, asked: AddressRequest, here: Sequence[Subnet]) -> bool:
+    """Whether it follows from the port's MAC address. Raises InvalidIpForSubnet for another one of such a subnet."""
+    if need.is_router:
+        return False
+    for row in here:
+        if not row.is_automatic:
+            continue
+        if not asked.address and asked.subnet_id == row.pk:
+            return True
+        if asked.address and address_number(asked.address) in network_range(row.cidr):
+            if need.mac and address_text(address_number(asked.address)) == automatic_address(row, need.mac):
+                return True
+            reason = _(
+                "Addresses of the subnet {cidr} follow from MAC addresses: {address} cannot be chosen.",
+                cidr=row.cidr,
+                address=asked.address,
+            )
+            raise InvalidIpForSubnet(reason, field="fixed_addresses")
+    return False
 
 
 def _choice(need: AddressNeed, asked: AddressRequest, here: Sequence[Subnet]) -> IPAllocation | tuple[uuid.UUID, ...]:

@@ -32,7 +32,8 @@ def _added(instance_uuid: uuid.UUID, network_id: uuid.UUID) -> str:
     theirs = Port.objects.filter(instance_uuid=instance_uuid, network=network_id)
     held = ports_with_networks_lock(theirs)
     ports = list(theirs.filter(pk__in=held).order_by("position", "pk"))
-    subnets = list(Subnet.objects.filter(network=network_id).order_by("created_at", "pk"))
+    rows = Subnet.objects.filter(network=network_id).order_by("created_at", "pk")
+    subnets = [one for one in rows if not one.is_automatic]
     if not ports or not subnets:
         raise NetworkNotFound(
             _(
@@ -53,7 +54,8 @@ def _added(instance_uuid: uuid.UUID, network_id: uuid.UUID) -> str:
             continue
         for subnet in subnets:
             try:
-                return str(_changed(port, [*own, AddressRequest(subnet.pk)]).addresses[-1])
+                now = _changed(port, [*own, AddressRequest(subnet.pk)]).addresses
+                return next(str(one) for one in now if one not in {each.address for each in own})
             except (Conflict, Invalid) as error:
                 refused = error
     raise refused
@@ -80,6 +82,8 @@ def _removed(instance_uuid: uuid.UUID, address: str) -> None:
         raise FixedAddressNotFound(
             _("{address} is no address of instance {instance_uuid}.", address=address, instance_uuid=instance_uuid)
         )
+    if IPAllocation.objects.get(port=port, address=address).subnet.is_automatic:
+        raise Conflict(_("{address} follows from the MAC address of its port, and goes with it.", address=address))
     _changed(port, [one for one in _addresses(port) if one.address != address])
 
 

@@ -33,7 +33,14 @@ from servers.networks.domain.ports import (
 )
 from servers.networks.selectors.networks import owns_network
 from servers.networks.selectors.ports import ports_visible
-from servers.networks.services.allocation import AddressNeed, SubnetsHeld, addresses_allocate, next_addresses_save
+from servers.networks.services.allocation import (
+    AddressNeed,
+    SubnetsHeld,
+    addresses_allocate,
+    is_given_anyway,
+    next_addresses_save,
+)
+from servers.networks.services.automatic_addresses import automatic_addresses_renew
 from servers.networks.services.changes import networks_changed
 from servers.networks.services.ports import groups_held, ports_delete
 
@@ -93,6 +100,8 @@ def _port_update(caller: Caller | None, port_id: uuid.UUID, changes: Mapping[str
     groups_before = set(PortGroup.objects.filter(port=row).values_list("group_id", flat=True))
     if "fixed" in changes:
         row.addresses = _addresses_change(row, wanted.fixed or ())
+    if "mac" in changes:
+        row.addresses = automatic_addresses_renew(row)
     _groups_change(row, changes.get("group_ids"))
     try:
         with transaction.atomic():
@@ -158,7 +167,14 @@ def _mac_must_be_free(row: Port, mac: str) -> None:
 
 def _addresses_change(row: Port, wanted: Sequence[AddressRequest]) -> list[str]:
     """Give the port these addresses, and take the others from it. Returns them in the order that was asked for."""
-    own = list(IPAllocation.objects.filter(port=row).order_by("pk"))
+    having = list(IPAllocation.objects.filter(port=row).select_related("subnet").order_by("pk"))
+    is_router = row.owner == PortOwner.ROUTER_INTERFACE
+    # What follows from the MAC address stays, and is not asked for.
+    staying_anyway = [] if is_router else [one for one in having if one.subnet.is_automatic]
+    own = [one for one in having if one not in staying_anyway]
+    subnets = SubnetsHeld([row.network_id] if row.network_id else [])
+    need = AddressNeed(row.pk, row.network_id or uuid.UUID(int=0), None, row.mac, is_router)
+    wanted = [each for each in wanted if not is_given_anyway(need, each, subnets.in_network(need.network_id))]
     places: dict[int, IPAllocation] = {}
     for by_address in (True, False):
         for place, each in enumerate(wanted):
@@ -171,8 +187,7 @@ def _addresses_change(row: Port, wanted: Sequence[AddressRequest]) -> list[str]:
     going = [one for one in own if one.pk not in staying]
     _floating_must_not_need(row, [one.address for one in going])
     missing = [place for place in range(len(wanted)) if place not in places]
-    subnets = SubnetsHeld([row.network_id] if row.network_id else [])
-    need = AddressNeed(row.pk, row.network_id or uuid.UUID(int=0), tuple(wanted[place] for place in missing))
+    need = replace(need, addresses=tuple(wanted[place] for place in missing))
     given = addresses_allocate([need], subnets)[row.pk]
     try:
         with transaction.atomic():
@@ -182,7 +197,7 @@ def _addresses_change(row: Port, wanted: Sequence[AddressRequest]) -> list[str]:
     next_addresses_save(subnets.by_id, given)
     IPAllocation.objects.filter(pk__in=[one.pk for one in going]).delete()
     places |= dict(zip(missing, given, strict=True))
-    return [places[place].address for place in range(len(wanted))]
+    return [places[place].address for place in range(len(wanted))] + [one.address for one in staying_anyway]
 
 
 def _is_asked_for(own: IPAllocation, asked: AddressRequest) -> bool:

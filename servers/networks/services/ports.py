@@ -23,7 +23,7 @@ from servers.networks.domain.errors import (
     PortInUse,
     SecurityGroupNotFound,
 )
-from servers.networks.domain.names import FloatingStatus
+from servers.networks.domain.names import FloatingStatus, PortOwner
 from servers.networks.domain.ports import (
     PortRequest,
     pair_canonical,
@@ -32,6 +32,7 @@ from servers.networks.domain.ports import (
 )
 from servers.networks.selectors.networks import may_have_ports, owns_network
 from servers.networks.services.allocation import AddressNeed, SubnetsHeld, addresses_allocate, next_addresses_save
+from servers.networks.services.automatic_addresses import automatic_addresses_of
 from servers.networks.services.changes import groups_lock, networks_changed
 from servers.networks.services.groups import default_group_ensure
 from servers.networks.services.port_locks import ports_with_networks_lock
@@ -62,11 +63,11 @@ def _ports_create(caller: Caller | None, requests: Sequence[PortRequest]) -> lis
     networks = _networks_of(caller, requests)
     groups = _groups_of(requests, networks)
     subnets = SubnetsHeld(networks)
-    needs = [AddressNeed(request.id, request.network_id, request.fixed) for request in requests]
+    needs = [_need(request) for request in requests]
     addresses = addresses_allocate(needs, subnets)
     ports = [_port_of(request, networks[request.network_id], addresses[request.id]) for request in requests]
     _rows_insert(ports, requests)
-    given = [row for rows in addresses.values() for row in rows]
+    given = [row for rows in addresses.values() for row in rows] + _automatic_add(ports, subnets)
     try:
         with transaction.atomic():
             IPAllocation.objects.bulk_create(given)
@@ -78,6 +79,24 @@ def _ports_create(caller: Caller | None, requests: Sequence[PortRequest]) -> lis
     )
     networks_changed(ports=[port.pk for port in ports])
     return ports
+
+
+def _need(request: PortRequest) -> AddressNeed:
+    is_router = request.owner is PortOwner.ROUTER_INTERFACE
+    return AddressNeed(request.id, request.network_id, request.fixed, mac_canonical(request.mac), is_router)
+
+
+def _automatic_add(ports: Sequence[Port], subnets: SubnetsHeld) -> list[IPAllocation]:
+    """Rows, not yet written, of addresses that follow from MAC addresses; the ports show them already."""
+    found: list[IPAllocation] = []
+    changed: list[Port] = []
+    for port in ports:
+        if port.network_id and (own := automatic_addresses_of(port, subnets.in_network(port.network_id))):
+            port.addresses = [*port.addresses, *(row.address for row in own)]
+            changed.append(port)
+            found += own
+    Port.objects.bulk_update(changed, ["addresses"], batch_size=500)
+    return found
 
 
 def _networks_of(caller: Caller | None, requests: Sequence[PortRequest]) -> dict[uuid.UUID, Network]:

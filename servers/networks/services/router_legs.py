@@ -4,6 +4,7 @@ import uuid
 
 from django.db.models.functions import Now
 
+from computeagent.protocol.networks import Ipv6Mode
 from controlplane.audit_log.recording.audited import audited
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import in_transaction
@@ -132,6 +133,9 @@ def _leg_taken(caller: Caller | None, router: Router, port_id: uuid.UUID) -> Por
     subnets = [row.subnet for row in port.allocations.select_related("subnet__network")]
     if not subnets:
         raise Invalid(_("Port {port} has no address: a router could not be reached there.", port=port.pk), field="port")
+    if len({subnet.ipv6_mode or Ipv6Mode.STATEFUL.value for subnet in subnets if subnet.ip_version == 6}) > 1:
+        reason = _("The IPv6 subnets of port {port} get addresses in several ways: make a port of each.", port=port.pk)
+        raise Invalid(reason, field="port")
     subnets_joinable(router, subnets, field="port")
     groups = list(PortGroup.objects.filter(port=port.pk).values_list("group_id", flat=True))
     PortGroup.objects.filter(port=port.pk).delete()

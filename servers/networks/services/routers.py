@@ -11,7 +11,7 @@ from computeagent.protocol.networks import HostRoute
 from controlplane.audit_log.recording.audited import audited
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import in_transaction
-from controlplane.kernel.errors import Invalid, InvalidFields
+from controlplane.kernel.errors import Forbidden, Invalid, InvalidFields
 from controlplane.kernel.texts import Phrase, gettext_noop, sentences
 from controlplane.kernel.texts import phrase as _
 from servers.fields import problems_found, refuse_if, text_reasons
@@ -51,9 +51,11 @@ def router_create(
 ) -> Router:
     """A new router, with a gateway if an external network is named. `project_id` None: the caller's.
 
-    Raises InvalidFields, QuotaExceeded; ExternalNetworkNotFound; the refusals of `ports_create` for the gateway.
+    Raises InvalidFields, Forbidden, QuotaExceeded; ExternalNetworkNotFound; the refusals of `ports_create` for the
+    gateway.
     """
     refuse_if(_text_problems({"name": name, "description": description}))
+    _snat_off_is_for_admins(caller, is_off=not has_snat)
     owner = owner_of(caller, project_id)
 
     def work() -> Router:
@@ -73,12 +75,13 @@ def router_create(
 @audited("router.update", Router, by="router_id")
 def router_update(*, caller: Caller | None, router_id: uuid.UUID, changes: Mapping[str, Any]) -> Router:
     """Change what is named. `external_network` None takes the gateway away; `gateway_address`, which goes with it, is
-    for admins.
+    for admins, as it is to switch SNAT off.
 
-    Raises RouterNotFound, InvalidFields, InvalidRoute, RouterGatewayInUse, ExternalNetworkNotFound, SubnetsOverlap; the
-    refusals of `ports_create` for a new gateway.
+    Raises RouterNotFound, Forbidden, InvalidFields, InvalidRoute, RouterGatewayInUse, ExternalNetworkNotFound,
+    SubnetsOverlap; the refusals of `ports_create` for a new gateway.
     """
-    router_get(caller=caller, router_id=router_id)
+    now = router_get(caller=caller, router_id=router_id)
+    _snat_off_is_for_admins(caller, is_off=now.has_snat and not changes.get("has_snat", True))
     problems = {name: [_("This cannot be changed.")] for name in changes if name not in CHANGEABLE}
     problems |= _text_problems(changes)
     routes, reasons = routes_canonical(changes.get("routes", []))
@@ -167,6 +170,20 @@ def router_hold(router_id: uuid.UUID) -> Router:
     if row is None:
         raise RouterNotFound(_("Router {router_id} does not exist.", router_id=router_id))
     return row
+
+
+def _snat_off_is_for_admins(caller: Caller | None, *, is_off: bool) -> None:
+    """Projects choose the addresses of their subnets, and without SNAT these are seen outside (Neutron's policy for
+    `enable_snat`). Raises Forbidden.
+    """
+    if is_off and not sees_all(caller):
+        raise Forbidden(
+            _(
+                "Only administrators switch SNAT off: "
+                "guests would speak outside under addresses of their project's choice."
+            ),
+            field="has_snat",
+        )
 
 
 def _text_problems(values: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from computeagent.protocol.networks import HostRoute, NetworkBackendKind
+from computeagent.protocol.networks import HostRoute, Ipv6Mode, NetworkBackendKind
 from controlplane.audit_log.recording.audited import audited
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import in_transaction
@@ -29,6 +29,7 @@ from servers.networks.domain.subnets import (
 )
 from servers.networks.selectors.subnets import subnets_visible
 from servers.networks.services.allocation import address_reserve
+from servers.networks.services.automatic_addresses import automatic_addresses_give, automatic_addresses_take
 from servers.networks.services.changes import networks_changed
 from servers.networks.services.networks import network_held
 from servers.networks.services.quota import network_quota_check
@@ -38,7 +39,8 @@ CHANGEABLE = ("name", "description", "gateway", "has_dhcp", "pools", "dns_server
 
 @audited("subnet.create", Subnet)
 def subnet_create(*, caller: Caller | None, request: SubnetRequest) -> Subnet:
-    """A new subnet of a network that the caller owns. Ports that are there already get no address of it.
+    """A new subnet of a network that the caller owns. Ports that are there already get no address of it, unless
+    addresses follow from MAC addresses.
 
     Raises NetworkNotFound, Forbidden, InvalidFields, OverlappingSubnets, QuotaExceeded.
     """
@@ -76,12 +78,15 @@ def _subnet_create(caller: Caller | None, request: SubnetRequest) -> Subnet:
         cidr=cidr,
         gateway=gateway,
         has_dhcp=request.has_dhcp,
+        ipv6_mode=(request.ipv6_mode or Ipv6Mode.STATEFUL.value) if found.version == 6 else "",
         pools=_pools(pools_default(cidr, gateway) if request.pools is None else request.pools),
         dns_servers=[address_canonical(one) for one in request.dns_servers],
         routes=_routes(request.routes),
     )
     _metadata_address_set(row)
     row.save(force_insert=True)
+    if row.is_automatic:
+        automatic_addresses_give(row)
     networks_changed(networks=[network.pk])
     return row
 
@@ -151,6 +156,7 @@ def _subnet_update(caller: Caller | None, subnet_id: uuid.UUID, changes: Mapping
         description=changes.get("description", row.description),
         gateway=changes.get("gateway", row.gateway),
         has_dhcp=changes.get("has_dhcp", row.has_dhcp),
+        ipv6_mode=row.ipv6_mode,
         pools=None if pools is None else tuple(pools),
         dns_servers=tuple(changes.get("dns_servers", row.dns_servers)),
         routes=tuple(changes.get("routes", own_routes)),
@@ -198,12 +204,17 @@ def _subnet_held(caller: Caller | None, subnet_id: uuid.UUID) -> Subnet:
 
 @audited("subnet.delete", Subnet, by="subnet_id")
 def subnet_delete(*, caller: Caller | None, subnet_id: uuid.UUID) -> None:
-    """Delete a subnet that no port has an address of. Raises SubnetNotFound, Forbidden, SubnetInUse."""
+    """Delete a subnet that no port has an address of, but for such as follow from MAC addresses.
+
+    Raises SubnetNotFound, Forbidden, SubnetInUse.
+    """
     in_transaction(lambda: _subnet_delete(caller, subnet_id))
 
 
 def _subnet_delete(caller: Caller | None, subnet_id: uuid.UUID) -> None:
     row = _subnet_held(caller, subnet_id)
+    if row.is_automatic:
+        automatic_addresses_take(row)
     count = IPAllocation.objects.filter(subnet=row).count()
     if count:
         raise SubnetInUse(_("Ports have {count} addresses of subnet {row}.", count=count, row=row), addresses=count)

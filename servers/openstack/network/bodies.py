@@ -3,9 +3,10 @@
 import ipaddress
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from computeagent.protocol.networks import AddressPair, HostRoute, NetworkBackendKind
+from computeagent.protocol.networks import AddressPair, HostRoute, Ipv6Mode, NetworkBackendKind
 from servers.networks.domain.names import VnicType
 from servers.networks.domain.networks import NetworkRequest
 from servers.networks.domain.ports import AddressRequest, PortRequest
@@ -84,10 +85,21 @@ def subnet_request(asked: Mapping[str, Any]) -> SubnetRequest:
     version = _version_of(wanted.cidr)
     if version and whole_number(asked.get("ip_version", version)) != version:
         raise invalid_input("ip_version", f"{wanted.cidr:.60} is of IPv{version}.")
-    for name in ("ipv6_ra_mode", "ipv6_address_mode"):
-        if asked.get(name) and not (version == 6 and wanted.has_dhcp):
+    return replace(wanted, ipv6_mode=_ipv6_mode(asked, is_six=version == 6 and wanted.has_dhcp))
+
+
+def _ipv6_mode(asked: Mapping[str, Any], *, is_six: bool) -> str:
+    """Neutron has two words: what routers advertise, and how addresses are given. Here routers advertise just that."""
+    advertised, given = asked.get("ipv6_ra_mode"), asked.get("ipv6_address_mode")
+    for name, mode in (("ipv6_ra_mode", advertised), ("ipv6_address_mode", given)):
+        if mode and not is_six:
             raise invalid_input(name, "It is for subnets of IPv6 with DHCP.")
-    return wanted
+    stateful = Ipv6Mode.STATEFUL.value
+    if (advertised or stateful) != (given or stateful):
+        raise invalid_input(
+            "ipv6_address_mode", "It must be what ipv6_ra_mode is: routers here advertise nothing else."
+        )
+    return str(given or "")
 
 
 def _version_of(cidr: str) -> int:

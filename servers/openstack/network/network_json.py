@@ -9,6 +9,8 @@ from servers.models import Network, Port, Subnet
 from servers.networks.domain.names import PortOwner
 from servers.networks.selectors.floating_ips import floating_ips_held_by
 from servers.networks.selectors.networks import is_for_all, shows_subnets
+from servers.networks.selectors.ports import port_status
+from servers.networks.selectors.subnets import ipv6_mode_of
 from servers.openstack.call import whole_seconds
 from servers.openstack.network.call import project_json
 from servers.openstack.network.shapes import (
@@ -57,8 +59,8 @@ def _provider_json(caller: Caller, network: Network) -> ProviderFields:
 
 
 def subnet_json(subnet: Subnet) -> SubnetJson:
-    """A subnet. Guests of IPv6 get their addresses by DHCP, or by their config drive alone."""
-    mode = "dhcpv6-stateful" if subnet.ip_version == 6 and subnet.has_dhcp else None
+    """A subnet. Routers here advertise the way in which guests of IPv6 get their addresses: both modes are one."""
+    mode = ipv6_mode_of(subnet)
     return {
         "id": str(subnet.pk),
         "name": subnet.name,
@@ -125,12 +127,3 @@ def _binding_json(caller: Caller, port: Port) -> BindingFields:
     failed = port.status == PortStatus.ERROR.value
     plugged = "binding_failed" if failed else _VIF_TYPE.get(kind, "other")
     return {"binding:host_id": port.host, "binding:vif_type": plugged if port.host else "unbound"}
-
-
-def port_status(port: Port) -> str:
-    """Hosts report of guests' ports. A router's is as the router is; one that holds a floating address is nowhere."""
-    if port.owner == PortOwner.FLOATING_IP:
-        return "N/A"
-    if port.router is not None:
-        return PortStatus.DOWN.value if port.router.problem else PortStatus.ACTIVE.value
-    return port.status

@@ -2,10 +2,10 @@
 
 from servers.models import FloatingIP, Port, Router
 from servers.networks.domain.names import FloatingStatus
+from servers.networks.selectors.ports import port_status
 from servers.networks.selectors.routers import gateway_of
 from servers.openstack.call import whole_seconds
 from servers.openstack.network.call import project_json
-from servers.openstack.network.network_json import port_status
 from servers.openstack.network.shapes_routing import (
     FloatingIpJson,
     GatewayJson,

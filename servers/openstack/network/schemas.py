@@ -6,6 +6,7 @@ that is accepted means that this is what is done anyway.
 
 from typing import Any
 
+from computeagent.protocol.networks import Ipv6Mode
 from controlplane.openstack.schemas import CompiledSchema
 from servers.openstack.network.call import CreateSchemas
 
@@ -100,7 +101,7 @@ _SUBNET = {
     "dns_nameservers": {"type": "array", "items": ADDRESS, "maxItems": MAX_AT_ONCE},
     "host_routes": ROUTES,
 }
-_MODE = {"enum": [None, "dhcpv6-stateful"]}
+_MODE = {"enum": [None, *(mode.value for mode in Ipv6Mode)]}
 SUBNET_CHANGE = change_schema("subnet", _SUBNET)
 SUBNET_CREATE = create_schemas(
     "subnet",

@@ -90,7 +90,7 @@ def test_gateway_is_of_an_external_network_and_goes_when_it_is_cleared(crowd):
     made = make(crowd.member, external_network=str(public.pk))
     assert made["gateway"]["addresses"] == ["203.0.113.2"]
     assert Port.objects.get(pk=made["gateway"]["id"]).project_id is None
-    same = change(crowd.member, made, external_network=str(public.pk), has_snat=False).json()
+    same = change(crowd.admin, made, external_network=str(public.pk), has_snat=False).json()
     assert (same["gateway"]["id"], same["has_snat"]) == (made["gateway"]["id"], False)
     assert change(crowd.member, made, external_network=str(net.network_id)).status_code == 400
     chosen = change(crowd.member, made, external_network=str(public.pk), gateway_address="203.0.113.9")
@@ -99,6 +99,30 @@ def test_gateway_is_of_an_external_network_and_goes_when_it_is_cleared(crowd):
     assert chosen["gateway"]["addresses"] == ["203.0.113.9"]
     cleared = change(crowd.member, made, external_network=None).json()
     assert (cleared["gateway"], cleared["external_network"], Port.objects.count()) == (None, None, 0)
+
+
+@pytest.mark.parametrize(("problem", "status", "other"), [("", "ACTIVE", "DOWN"), ("no host", "DOWN", "ACTIVE")])
+def test_ports_of_a_router_are_as_the_router_is(crowd, problem, status, other):
+    made = make(crowd.member, external_network=str(routing.outside().pk))
+    ask(crowd.member, made, "add-interface", subnet=str(routing.inside(crowd.member).pk))
+    Router.objects.update(problem=problem)
+    client = client_of(crowd.member)
+    rows = client.get(f"/api/ports/?router={made['id']}&status={status}").json()["results"]
+    assert [row["status"] for row in rows] == [status]
+    assert client.get(f"/api/ports/{rows[0]['id']}/").json()["status"] == status
+    assert client.get(f"/api/ports/?router={made['id']}&status={other}").json()["results"] == []
+
+
+def test_snat_is_switched_off_by_administrators_alone(crowd):
+    """Without it guests are seen outside under whatever addresses their project gave its subnets."""
+    made = make(crowd.member)
+    refused = change(crowd.member, made, has_snat=False)
+    assert (refused.status_code, list(refused.json()["error"]["reasons"])) == (403, ["has_snat"])
+    new = client_of(crowd.member).post(ROUTERS, {"name": "open", "has_snat": False}, format="json")
+    assert (new.status_code, Router.objects.count()) == (403, 1)
+    assert change(crowd.admin, made, has_snat=False).json()["has_snat"] is False
+    assert change(crowd.member, made, has_snat=False, name="still").json()["name"] == "still"
+    assert change(crowd.member, made, has_snat=True).json()["has_snat"] is True
 
 
 def test_static_routes_go_over_neighbours_and_hold_their_leg(crowd):

@@ -4,13 +4,16 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from ipaddress import IPv6Network
 from typing import Any
 
 import pytest
 
 from computeagent.networks.base import NetworkError, tap_name
 from computeagent.networks.bridge.plug import BridgePlug
-from computeagent.protocol.networks import HostRoute, SubnetSpec
+from computeagent.protocol.networks import FixedAddress, HostRoute, SubnetSpec
+from controlplane.kernel.macs import eui64
+from tests.fixtures.patience import eventually
 from tests.worlds.bridge_place import OPEN, Guest, Place, document, network, new_id, port_in, port_spec, run
 from tests.worlds.dhcp6 import CLIENT
 
@@ -81,6 +84,29 @@ def test_a_guest_asks_for_its_address_of_ipv6_and_makes_none_up(place: Place) ->
         guest.run("ip", "address", "add", f"{lease['address']}/64", "dev", "eth0", "nodad")
     assert guest_a.pings("fd00:50::6", 2)
     assert "default" not in guest_a.run("ip", "-6", "route")
+
+
+@pytest.mark.parametrize("mode", ["slaac", "dhcpv6-stateless"])
+def test_a_guest_makes_the_address_that_it_is_let_send_from(place: Place, mode: str) -> None:
+    """The prefix is advertised, the kernel makes the address that our rows have, and the rules know it."""
+    six = SubnetSpec(id=new_id(), cidr="fd00:50::/64", dns_servers=("fd00:50::53",), ipv6_mode=mode)
+    of = replace(network(), subnets=(six,))
+    ports = []
+    for _ in range(2):
+        bare = port_in(of, **IN_OPEN)
+        ports.append(replace(bare, addresses=(FixedAddress(six.id, str(eui64(IPv6Network(six.cidr), bare.mac))),)))
+    assert place.plug.apply(document([of], ports)).problems == ()
+    guests = [place.guest(each, configured=False) for each in ports]
+    for guest in guests:
+        guest.run("sysctl", "-qw", "net.ipv6.conf.eth0.router_solicitation_interval=1")
+        guest.run("ip", "link", "set", "eth0", "down")  # a card that comes up asks for routers
+        guest.run("ip", "link", "set", "eth0", "up")
+    for guest, port in zip(guests, ports, strict=True):
+        eventually(lambda guest=guest: _addresses6(guest), "the guest to make its address")
+        assert _addresses6(guest) == [port.addresses[0].address]
+    eventually(lambda: guests[0].pings(ports[1].addresses[0].address, 2), "the two to reach each other")
+    guests[0].run("ip", "address", "add", "fd00:50::99/64", "dev", "eth0", "nodad")
+    assert not guests[0].pings(ports[1].addresses[0].address, 1, "-I", "fd00:50::99")
 
 
 def _lease6(guest: Guest) -> dict[str, Any]:

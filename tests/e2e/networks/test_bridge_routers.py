@@ -1,6 +1,8 @@
 """Routers: between networks, to the outside and back by floating addresses; equal addresses behind two of them."""
 
 import json
+import re
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +11,7 @@ import pytest
 
 from computeagent.networks.bridge.checked import link_local
 from computeagent.protocol.networks import (
+    AddressPair,
     FloatingSpec,
     HostRoute,
     NetworkSpec,
@@ -21,6 +24,12 @@ from tests.worlds.bridge_place import OPEN, Guest, HostPort, Place, document, ne
 pytestmark = [pytest.mark.processes, pytest.mark.long]
 IN_OPEN = {"group_ids": (OPEN.id,)}
 GATEWAY = "203.0.113.1"
+SEND = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind((sys.argv[1], 0))
+s.sendto(b"hello", (sys.argv[2], 26))
+"""
 
 
 def _external() -> NetworkSpec:
@@ -110,6 +119,72 @@ def test_out_by_the_routers_address_and_in_by_a_floating_one(
     assert f"{place.name}-router" not in names
 
 
+def test_nothing_leaves_a_router_under_an_address_that_is_not_its_own(
+    make_place: Callable[..., Place], outside: Callable[[Place], Guest]
+) -> None:
+    place = _with_bridge(make_place)
+    world, external = outside(place), _external()
+    of = network("10.50.0.0/24")
+    claims = ("192.0.2.77", "203.0.113.99")  # anybody's, and what another project may have as its floating address
+    pairs = tuple(AddressPair(one) for one in claims)
+    thief = port_in(of, "10.50.0.5", allowed_pairs=pairs, **IN_OPEN)
+    router = RouterSpec(id=new_id(), legs=(_leg(of, "10.50.0.1"),), gateway=_leg(external, "203.0.113.10"))
+    assert place.plug.apply(document([external, of], [thief], routers=(router,))).problems == ()
+    guest = place.guest(thief)
+    guest.run("ip", "route", "add", "default", "via", "10.50.0.1")
+    for claim in claims:
+        guest.run("ip", "address", "add", f"{claim}/32", "dev", "eth0")
+    for each in (router, replace(router, has_snat=False)):
+        assert place.plug.apply(document([external, of], [thief], revision=2, routers=(each,))).problems == ()
+        seen = _senders_heard(world)
+        for source in (*claims, "10.50.0.5"):
+            guest.run(sys.executable, "-c", SEND, source, GATEWAY)
+        own = "203.0.113.10" if each.has_snat else "10.50.0.5"
+        assert seen.stdout is not None and seen.stdout.readline() == f"{own}\n"
+        seen.kill()
+
+
+def test_a_router_takes_in_from_a_network_what_can_come_from_there(make_place: Callable[..., Place]) -> None:
+    """A project's router has a leg in a network that projects share: nobody behind it speaks there as another one."""
+    place = make_place()
+    shared, own = network("10.50.0.0/24"), network("10.51.0.0/24")
+    victim = port_in(shared, "10.50.0.5", **IN_OPEN)
+    pairs = tuple(AddressPair(one) for one in ("10.50.0.77", "fd00:50::77", "192.168.7.0/24"))
+    thief = port_in(own, "10.51.0.6", allowed_pairs=pairs, **IN_OPEN)
+    legs = (_leg(shared, "10.50.0.1"), _leg(own, "10.51.0.1"))
+    router = RouterSpec(id=new_id(), legs=legs, routes=(HostRoute("192.168.7.0/24", "10.51.0.6"),))
+    assert place.plug.apply(document([shared, own], [victim, thief], routers=(router,))).problems == ()
+    guest, world = place.guest(thief), place.guest(victim)
+    for each, gateway in ((guest, "10.51.0.1"), (world, "10.50.0.1")):
+        each.run("ip", "route", "add", "default", "via", gateway)
+    sources = ("10.50.0.77", "192.168.7.9", "10.51.0.6")
+    for claim in sources[:2]:
+        guest.run("ip", "address", "add", f"{claim}/32", "dev", "eth0")
+    seen = _senders_heard(world)
+    for source in sources:
+        guest.run(sys.executable, "-c", SEND, source, "10.50.0.5")
+    assert seen.stdout is not None
+    assert [seen.stdout.readline().strip() for _ in range(2)] == ["192.168.7.9", "10.51.0.6"]
+
+
+def test_two_subnets_of_one_network_have_each_its_leg(make_place: Callable[..., Place]) -> None:
+    """No leg answers for the address of the other one, from which nothing of this subnet would be taken in."""
+    place = make_place()
+    of = network("10.50.0.0/24")
+    of = replace(of, subnets=(*of.subnets, replace(of.subnets[0], id=new_id(), cidr="10.52.0.0/24")))
+    first, second = port_in(of, "10.50.0.5", **IN_OPEN), port_in(of, "10.52.0.6", **IN_OPEN)
+    legs = (_leg(of, "10.50.0.1"), _leg(of, "10.52.0.1"))
+    routers = (RouterSpec(id=new_id(), legs=legs),)
+    assert place.plug.apply(document([of], [first, second], routers=routers)).problems == ()
+    one, other = place.guest(first), place.guest(second)
+    for guest, gateway in ((one, "10.50.0.1"), (other, "10.52.0.1")):
+        guest.run("ip", "route", "add", "default", "via", gateway)
+    for leg, gateway in zip(legs, ("10.50.0.1", "10.52.0.1"), strict=True):
+        said = one.run("arping", "-D", "-c", "2", "-w", "2", "-I", "eth0", gateway, check=False).lower()
+        assert set(re.findall(r"\[([0-9a-f:]{17})\]", said)) == {leg.mac}
+    assert one.pings("10.52.0.6") and other.pings("10.50.0.5")
+
+
 def test_equal_addresses_of_two_tenants_do_not_meet(
     make_place: Callable[..., Place], outside: Callable[[Place], Guest]
 ) -> None:
@@ -174,6 +249,17 @@ def _listens_and_says_who(world: Guest) -> None:
     )
     process = world.start(sys.executable, "-c", program)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
+
+
+def _senders_heard(world: Guest) -> "subprocess.Popen[str]":
+    """Says who sends it something by UDP, one a line."""
+    program = (
+        "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('', 26))\n"
+        "print('ready', flush=True)\nwhile 1: print(s.recvfrom(9)[1][0], flush=True)\n"
+    )
+    process = world.start(sys.executable, "-c", program)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    return process
 
 
 def _who(guest: Guest) -> str:

@@ -12,7 +12,7 @@ from computeagent.agent.guest_metadata import MetadataService
 from computeagent.networks.bridge.plug import BridgePlug
 from computeagent.protocol.guests import PortSpec
 from computeagent.protocol.metadata import GuestDocument
-from computeagent.protocol.networks import HostPort, NetworkBackendKind, NetworkSpec
+from computeagent.protocol.networks import AddressPair, HostPort, NetworkBackendKind, NetworkSpec
 from tests.units.computeagent.agent.documents_asked import DocumentsAsked
 from tests.units.computeagent.metadata.documents import guest_of
 from tests.worlds.bridge_place import OPEN, Guest, Place, document, network, new_id, port_in
@@ -91,6 +91,35 @@ def test_guest_cannot_ask_in_the_name_of_another_one(place: Place, tmp_path: Pat
     assert place.plug.apply(document([of], [a, b])).problems == ()
     thief = place.guest(a)
     place.guest(b)
+    reaches(thief)
+    thief.run("ip", "address", "add", "10.50.0.6/24", "dev", "eth0")
+    service = service_of(place.plug, tmp_path / "state", a, b)
+
+    assert asks(thief, source="10.50.0.5")[0] == 200
+    assert asks(thief, source="10.50.0.6")[0] == 0
+    service.close()
+
+
+def test_an_allowed_pair_does_not_ask_in_the_name_of_whose_address_it_is(place: Place, tmp_path: Path) -> None:
+    of = network()
+    a = port(of, "10.50.0.5", allowed_pairs=(AddressPair("10.50.0.6"), AddressPair("10.50.0.64/26")))
+    b = port(of, "10.50.0.6")
+    assert place.plug.apply(document([of], [a, b])).problems == ()
+    thief = place.guest(a)  # the other one is off, so that its address answers nobody
+    reaches(thief)
+    thief.run("ip", "address", "add", "10.50.0.6/24", "dev", "eth0")
+    service = service_of(place.plug, tmp_path / "state", a, b)
+
+    assert asks(thief, source="10.50.0.5")[0] == 200
+    assert asks(thief, source="10.50.0.6")[0] == 0
+    service.close()
+
+
+def test_a_port_without_security_asks_in_its_own_name_alone(place: Place, tmp_path: Path) -> None:
+    of = network()
+    a, b = port(of, "10.50.0.5", has_security=False), port(of, "10.50.0.6")
+    assert place.plug.apply(document([of], [a, b])).problems == ()
+    thief = place.guest(a)
     reaches(thief)
     thief.run("ip", "address", "add", "10.50.0.6/24", "dev", "eth0")
     service = service_of(place.plug, tmp_path / "state", a, b)

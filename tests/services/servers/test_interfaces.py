@@ -95,6 +95,21 @@ def test_without_network_and_port_the_only_network_is_taken(cloud: Cloud) -> Non
     assert [port.network for port in cloud.ports()] == [cloud.net, cloud.net]
 
 
+def test_an_address_without_its_network_is_refused(cloud: Cloud) -> None:
+    with pytest.raises(Invalid, match="name the network") as refused:
+        cloud.act(ATTACH, fixed_ip="10.20.9.9")
+    assert refused.value.field == "fixed_ip" and len(cloud.ports()) == 1
+
+
+def test_without_any_network_there_is_nothing_to_add(tmp_path: Path, settings: Any) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "IMAGE_DIR": tmp_path / "images"}
+    who, host = people_and_image(), Hands("h1", tmp_path)
+    vm = built(who.member, host)
+    with pytest.raises(Invalid, match="no network") as refused:
+        instance_act(caller=who.member, instance_id=vm.pk, action=ATTACH, arguments={})
+    assert refused.value.field == "network" and not Port.objects.exists()
+
+
 def fails(cloud: Cloud, monkeypatch: pytest.MonkeyPatch, verb: str, failure_class: FailureClass) -> None:
     def refuse(*_args: object, **_named: object) -> None:
         raise DriverError("the guest did not", failure_class=failure_class)

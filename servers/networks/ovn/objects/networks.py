@@ -3,7 +3,7 @@
 import ipaddress
 from hashlib import sha256
 
-from computeagent.protocol.networks import NetworkSpec, SubnetSpec, metadata_mac, metadata_port
+from computeagent.protocol.networks import Ipv6Mode, NetworkSpec, SubnetSpec, metadata_mac, metadata_port
 from servers.networks.ovn.objects.row import Columns, NorthboundRow, dhcp_key, network_key
 
 LEASE_S = 43200
@@ -18,7 +18,12 @@ def network_rows(network: NetworkSpec) -> list[NorthboundRow]:
         rows.append(_localnet(network))
     if any(_version(subnet) == 4 for subnet in network.subnets):
         rows.append(_metadata(network))
-    return rows + [_dhcp(network, subnet) for subnet in network.subnets if subnet.has_dhcp]
+    return rows + [_dhcp(network, subnet) for subnet in network.subnets if answers_dhcp(subnet)]
+
+
+def answers_dhcp(subnet: SubnetSpec) -> bool:
+    """Whether guests of the subnet ask DHCP for anything."""
+    return subnet.has_dhcp and subnet.ipv6_mode != Ipv6Mode.SLAAC
 
 
 def _localnet(network: NetworkSpec) -> NorthboundRow:
@@ -75,6 +80,8 @@ def _options_v4(network: NetworkSpec, subnet: SubnetSpec) -> dict[str, str]:
 def _options_v6(subnet: SubnetSpec) -> dict[str, str]:
     """Routes come from the router's advertisements."""
     options = {"server_id": _server_mac(subnet)}
+    if subnet.ipv6_mode == Ipv6Mode.STATELESS:
+        options["dhcpv6_stateless"] = "true"
     if servers := [one for one in subnet.dns_servers if ":" in one]:
         options["dns_server"] = f"{{{', '.join(servers)}}}"
     return options

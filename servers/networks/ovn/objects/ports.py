@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 
 from computeagent.protocol.networks import HostPort, SubnetSpec
+from servers.networks.ovn.objects.networks import answers_dhcp
 from servers.networks.ovn.objects.row import DROP, Columns, NorthboundRow, dhcp_key, group_key, network_key, port_key
 from servers.networks.ovn.objects.state import OvnPort
 
@@ -44,12 +45,13 @@ def port_rows(wanted: OvnPort, subnets: Mapping[str, SubnetSpec]) -> list[Northb
 
 
 def _dhcp_of(port: HostPort, subnets: Mapping[str, SubnetSpec]) -> dict[str, str]:
-    """Of each IP version the first subnet with DHCP that the port has an address of."""
+    """Of each IP version the first subnet with DHCP that the port has an address of, those with leases first."""
     found: dict[str, str] = {"dhcpv4_options": "", "dhcpv6_options": ""}
-    for each in port.addresses:
-        subnet = subnets.get(each.subnet_id)
+    known = [each for each in port.addresses if each.subnet_id in subnets]
+    for each in sorted(known, key=lambda each: not subnets[each.subnet_id].has_leases):
+        subnet = subnets[each.subnet_id]
         column = f"dhcpv{ipaddress.ip_address(each.address).version}_options"
-        if subnet is not None and subnet.has_dhcp and not found[column]:
+        if answers_dhcp(subnet) and not found[column]:
             found[column] = dhcp_key(subnet.id)
     return found
 

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
-from computeagent.protocol.networks import NetworkSpec, RouterLeg, SubnetSpec
+from computeagent.protocol.networks import Ipv6Mode, NetworkSpec, RouterLeg, RouterSpec, SubnetSpec
 from controlplane.kernel.texts import phrase as _
 from servers.networks.ovn.objects.networks import METADATA
 from servers.networks.ovn.objects.row import Columns, NorthboundRow, network_key, port_key, router_key
@@ -34,6 +34,7 @@ def router_rows(wanted: OvnRouter, networks: Mapping[str, NetworkSpec], layout: 
     for leg in router.legs:
         rows += _leg_rows(key, leg, networks.get(leg.network_id), subnets, is_gateway=False)
         rows += _metadata_policy(key, leg, subnets)
+        rows += _taken(router, leg, subnets)
     if router.gateway is not None:
         rows += _leg_rows(key, router.gateway, networks.get(router.gateway.network_id), subnets, is_gateway=True)
         rows += _gateway_rows(wanted, router.gateway, subnets, layout)
@@ -80,11 +81,18 @@ def leg_name(leg: RouterLeg) -> str:
 
 
 def _advertised(leg: RouterLeg, mtu: int, subnets: Mapping[str, SubnetSpec]) -> dict[str, str]:
-    """What IPv6 guests are told by router advertisements: take the address that DHCP gives, and route over here."""
+    """What IPv6 guests are told by router advertisements: whence addresses are, and to route over here. The subnets of
+    a leg have one mode.
+    """
     of_six = [subnets[each.subnet_id] for each in leg.addresses if ":" in each.address and each.subnet_id in subnets]
-    if not any(subnet.has_dhcp for subnet in of_six):
+    first = next((subnet for subnet in of_six if subnet.has_dhcp), None)
+    if first is None:
         return {}
-    return {"address_mode": "dhcpv6_stateful", "send_periodic": "true", "mtu": str(mtu)}
+    mode = (first.ipv6_mode or Ipv6Mode.STATEFUL).replace("-", "_")
+    found = {"address_mode": mode, "send_periodic": "true", "mtu": str(mtu)}
+    if first.ipv6_mode == Ipv6Mode.SLAAC and first.dns_servers:
+        found["rdnss"] = first.dns_servers[0]  # OVN tells one
+    return found
 
 
 def _metadata_policy(key: str, leg: RouterLeg, subnets: Mapping[str, SubnetSpec]) -> Iterator[NorthboundRow]:
@@ -124,6 +132,7 @@ def _gateway_rows(
             everywhere = "::/0" if ":" in subnet.gateway else "0.0.0.0/0"
             columns = {"ip_prefix": everywhere, "nexthop": subnet.gateway, "output_port": (leg_name(leg),)}
             yield _child("Logical_Router_Static_Route", key, f"outside:{subnet.id}", columns)
+    yield from _leaving(router, leg, subnets)
     outside = next((each.address for each in leg.addresses if ":" not in each.address), "")
     inside = {
         subnets[each.subnet_id].cidr for one in router.legs for each in one.addresses if each.subnet_id in subnets
@@ -149,6 +158,53 @@ def _gateway_rows(
             "logical_port": (floating.port_id,) if is_distributed else (),
         }
         yield _child("NAT", key, f"floating:{floating.id}", columns)
+
+
+def _leaving(router: RouterSpec, gateway: RouterLeg, subnets: Mapping[str, SubnetSpec]) -> Iterator[NorthboundRow]:
+    """What may go outside: what is translated there, and what is from the router itself. Ports may send from any
+    address that their project says; outside those are somebody else's.
+    """
+    key, name = router_key(router.id), leg_name(gateway)
+    behind = [
+        subnets[each.subnet_id].cidr for one in router.legs for each in one.addresses if each.subnet_id in subnets
+    ]
+    routed = [route.destination for route in router.routes]
+    for version in sorted({4 if ":" not in each.address else 6 for each in gateway.addresses}):
+        untranslated = routed if version == 6 or not router.has_snat else []
+        own = [each.address for each in gateway.addresses]
+        sources = sorted({one for one in (*behind, *untranslated, *own) if (":" in one) == (version == 6)})
+        # Two rows, since OVN makes a flow of each combination of ranges that are *not* to be matched.
+        leaving = f'outport == "{name}" && ip{version}'
+        allowed = f"{leaving} && ip{version}.src == {{{', '.join(sources)}}}"
+        if refused := sorted({one for one in routed if version == 4 and router.has_snat and ":" not in one}):
+            match = f"{leaving} && ip4.src == {{{', '.join(refused)}}}"
+            yield _policy(key, "leaving:routed4", 950, match, "drop")
+        for priority, match, action in ((900, allowed, "allow"), (800, leaving, "drop")):
+            yield _policy(key, f"leaving:{action}{version}", priority, match, action)
+
+
+def _taken(router: RouterSpec, leg: RouterLeg, subnets: Mapping[str, SubnetSpec]) -> Iterator[NorthboundRow]:
+    """From a network inside comes what is of its subnets or of static routes over it, and what the router itself
+    answers: who is in another network of the router knows by the address who speaks. A default route over it lets
+    anything come from there.
+    """
+    key, name = router_key(router.id), leg_name(leg)
+    legs = (*router.legs, *((router.gateway,) if router.gateway is not None else ()))
+    itself = [each.address for one in legs for each in one.addresses] + ["fe80::/10"]
+    own = [ipaddress.ip_network(subnets[each.subnet_id].cidr) for each in leg.addresses if each.subnet_id in subnets]
+    over = [one.destination for one in router.routes if any(ipaddress.ip_address(one.nexthop) in each for each in own)]
+    for version in (4, 6):
+        ranges = {one for one in (*map(str, own), *over, *itself) if (":" in one) == (version == 6)}
+        if leg.addresses and not any(one.endswith("/0") for one in ranges):
+            taken = f'inport == "{name}" && ip{version}'
+            allowed = f"{taken} && ip{version}.src == {{{', '.join(sorted(ranges))}}}" if ranges else "0"
+            yield _policy(key, f"taken:{leg.port_id}:allow{version}", 900, allowed, "allow")
+            yield _policy(key, f"taken:{leg.port_id}:drop{version}", 850, taken, "drop")
+
+
+def _policy(router: str, name: str, priority: int, match: str, action: str) -> NorthboundRow:
+    columns: Columns = {"priority": priority, "match": match, "action": action, "nexthops": ()}
+    return _child("Logical_Router_Policy", router, name, columns)
 
 
 def gateways_of(router_id: str, chassis: tuple[str, ...]) -> tuple[str, ...]:

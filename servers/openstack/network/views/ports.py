@@ -4,13 +4,11 @@ from collections.abc import Sequence
 
 from django.db.models import Q
 
-from computeagent.protocol.networks import PortStatus
 from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.macs import mac_canonical, mac_reasons
 from controlplane.openstack.answers import Empty, JsonAnswer
 from servers.models import FloatingIP, IPAllocation, Port, PortGroup
-from servers.networks.domain.names import PortOwner
-from servers.networks.selectors.ports import port_get, ports_shown
+from servers.networks.selectors.ports import in_status, port_get, ports_shown
 from servers.networks.services.port_changes import port_delete, port_update
 from servers.networks.services.ports import ports_create
 from servers.openstack.network.bodies import port_changes, port_request
@@ -48,18 +46,6 @@ def _of_devices(values: Sequence[str]) -> Q:
     return found | Q(instance_uuid=None, router=None, owner="") if "" in values else found
 
 
-def _in_states(values: Sequence[str]) -> Q:
-    """As `port_status` shows them."""
-    found = Q(router=None, status__in=values) & ~Q(owner=PortOwner.FLOATING_IP)
-    if "N/A" in values:
-        found |= Q(owner=PortOwner.FLOATING_IP)
-    if PortStatus.ACTIVE in values:
-        found |= Q(router__problem="")
-    if PortStatus.DOWN in values:
-        found |= Q(router__isnull=False) & ~Q(router__problem="")
-    return found
-
-
 def _in_groups(values: Sequence[str]) -> Q:
     return Q(pk__in=PortGroup.objects.filter(ids("group_id")(values)).values("port_id"))
 
@@ -77,7 +63,7 @@ _FILTERS: dict[str, Condition] = {
     "security_groups": _in_groups,
     "device_id": _of_devices,
     "device_owner": texts("owner"),
-    "status": _in_states,
+    "status": in_status,
     "admin_state_up": flags("is_enabled"),
     "port_security_enabled": flags("has_security"),
     "binding:vnic_type": texts("vnic_type"),

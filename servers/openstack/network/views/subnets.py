@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from computeagent.protocol.networks import Ipv6Mode
 from controlplane.openstack.answers import Empty, JsonAnswer
 from servers.models import Subnet
 from servers.networks.selectors.networks import network_get
@@ -20,8 +21,9 @@ from servers.openstack.network.shapes import NewSubnetShown, NewSubnetsShown, Su
 
 
 def _in_mode(values: Sequence[str]) -> Q:
-    """Guests of IPv6 have one mode of getting their addresses here, where there is DHCP."""
-    return Q(ip_version=6, has_dhcp=True) if "dhcpv6-stateful" in values else Q(pk__in=[])
+    """As `ipv6_mode_of` says."""
+    modes = [*values, ""] if Ipv6Mode.STATEFUL in values else values
+    return Q(ip_version=6, has_dhcp=True, ipv6_mode__in=modes)
 
 
 _FILTERS: dict[str, Condition] = {

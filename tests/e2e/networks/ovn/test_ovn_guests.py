@@ -10,10 +10,21 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from ipaddress import IPv6Network
 
 import pytest
 
-from computeagent.protocol.networks import AddressPair, Direction, FixedAddress, GroupRule, GroupSpec, SubnetSpec
+from computeagent.protocol.networks import (
+    AddressPair,
+    Direction,
+    FixedAddress,
+    GroupRule,
+    GroupSpec,
+    HostRoute,
+    RouterLeg,
+    SubnetSpec,
+)
+from controlplane.kernel.macs import eui64
 from servers.networks.ovn.objects.groups import NUMBERS
 from servers.networks.ovn.objects.state import OvnPort, OvnState
 from tests.fixtures.ovn import Guest
@@ -34,6 +45,22 @@ CONNECT = """
 import socket, sys
 address, port, source = sys.argv[1:]
 socket.create_connection((address, int(port)), 1, (source, 0) if source else None)
+"""
+
+SIX_GATEWAY = FixedAddress("sub-6", "fd00:9::1")
+SEND = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind((sys.argv[1], 0))
+s.sendto(b"hello", (sys.argv[2], 26))
+"""
+HEAR = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(('', 26))
+print('ready', flush=True)
+while 1:
+    print(s.recvfrom(9)[1][0], flush=True)
 """
 
 
@@ -100,6 +127,40 @@ def test_a_guest_asks_for_its_address_of_ipv6_and_hears_of_the_way_out(world: Ov
     finally:
         for name in ("a1", "a2"):
             world[name].run("ip", "-6", "address", "flush", "dev", "eth0", "scope", "global")
+
+
+@pytest.mark.parametrize("mode", ["slaac", "dhcpv6-stateless"])
+def test_a_guest_makes_the_address_that_it_is_let_send_from(world: OvnWorld, mode: str) -> None:
+    """As with bridges: the router advertises the prefix, and the address that the kernel makes is the port's."""
+    six = SubnetSpec("sub-6", "fd00:9::/64", "fd00:9::1", dns_servers=("fd00:9::53",), ipv6_mode=mode)
+    net = replace(STATE.networks[0], subnets=(*STATE.networks[0].subnets, six))
+    made = {one.port.id: str(eui64(IPv6Network(six.cidr), one.port.mac)) for one in STATE.ports[:2]}
+    ports = tuple(
+        OvnPort(replace(one.port, addresses=(*one.port.addresses, FixedAddress("sub-6", made[one.port.id]))), one.host)
+        for one in STATE.ports[:2]
+    )
+    legs = (*STATE.routers[0].router.legs, RouterLeg("leg-6", net.id, "fa:16:3e:00:09:06", (SIX_GATEWAY,)))
+    router = replace(STATE.routers[0], router=replace(STATE.routers[0].router, legs=legs))
+    rules = (*OPEN.rules, GroupRule("out6", Direction.EGRESS, 6), GroupRule("in6", Direction.INGRESS, 6))
+    state = with_group(STATE, replace(OPEN, rules=rules))
+    world.tell(replace(state, networks=(net, *STATE.networks[1:]), ports=(*ports, *STATE.ports[2:]), routers=(router,)))
+    world.site.central.nb("--wait=hv", "sync")
+    try:
+        for name in made:
+            world[name].run("sysctl", "-qw", "net.ipv6.conf.eth0.router_solicitations=5")
+            world[name].run("ip", "link", "set", "eth0", "down")  # a card that comes up asks for routers
+            world[name].run("ip", "link", "set", "eth0", "up")
+        for name, address in made.items():
+            until(lambda name=name, address=address: address in world[name].run("ip", "-6", "address"))
+        ping = ("busybox", "ping", "-c1", "-W1", made["a2"])
+        until(lambda: world["a1"].run(*ping, check=False).count("1 packets received"))
+        if mode == "dhcpv6-stateless":
+            lease = json.loads(world["a1"].run(sys.executable, "-c", CLIENT, "fa:16:3e:00:01:0b"))
+            assert lease.get("address", "") == ""
+    finally:
+        for name, address in (("a1", "10.9.0.11"), ("a2", "10.9.0.12")):
+            world[name].run("ip", "-6", "address", "flush", "dev", "eth0", "scope", "global")
+            world[name].address(f"{address}/24", "10.9.0.1")
 
 
 def test_one_network_reaches_across_hosts_and_no_other(world: OvnWorld) -> None:
@@ -192,6 +253,70 @@ def test_outside_by_the_router_and_back_by_the_floating_address(world: OvnWorld)
     assert world.site.outside.pings("203.0.113.22")
     mac = world.site.outside.run("ip", "neighbour", "show", "203.0.113.22")
     assert "fa:16:3e:00:09:22" in mac, "the floating address is outside at its guest's own host"
+
+
+def test_nothing_leaves_a_router_under_an_address_that_is_not_its_own(world: OvnWorld) -> None:
+    """What a port may send from inside by its pairs is outside somebody else's, such as another floating address."""
+    claims = ("192.0.2.77", "203.0.113.99")
+    pairs = tuple(AddressPair(claim) for claim in claims)
+    thief = OvnPort(replace(STATE.ports[0].port, allowed_pairs=pairs), "hv1")
+    world.tell(replace(STATE, ports=(thief, *STATE.ports[1:])))
+    world.site.central.nb("--wait=hv", "sync")
+    guest, outside = world["a1"], world.site.outside
+    assert guest.pings("203.0.113.1")
+    seen = subprocess.Popen(
+        ["ip", "netns", "exec", outside.namespace, sys.executable, "-c", HEAR], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert seen.stdout is not None and seen.stdout.readline() == "ready\n"
+        for claim in claims:
+            guest.run("ip", "address", "add", f"{claim}/32", "dev", "eth0")
+        for source in (*claims, "10.9.0.11"):
+            guest.run(sys.executable, "-c", SEND, source, "203.0.113.1")
+        assert seen.stdout.readline() == "203.0.113.9\n"
+    finally:
+        for claim in claims:
+            guest.run("ip", "address", "delete", f"{claim}/32", "dev", "eth0", check=False)
+        seen.kill()
+        seen.wait()
+
+
+def test_a_router_takes_in_from_a_network_what_can_come_from_there(world: OvnWorld) -> None:
+    """As with bridges: who is in another network of the router knows by the address who speaks."""
+    third = replace(STATE.networks[1], subnets=(replace(STATE.networks[1].subnets[0], cidr="10.8.0.0/24"),))
+    victim = OvnPort(replace(STATE.ports[2].port, addresses=(FixedAddress("sub-b", "10.8.0.12"),)), "hv1")
+    pairs = (AddressPair("10.8.0.77"), AddressPair("192.168.7.9"))
+    thief = OvnPort(replace(STATE.ports[0].port, allowed_pairs=pairs), "hv1")
+    leg = RouterLeg("leg-b", third.id, "fa:16:3e:00:09:08", (FixedAddress("sub-b", "10.8.0.1"),))
+    before = STATE.routers[0].router
+    routes = (HostRoute("192.168.7.0/24", "10.9.0.11"),)
+    router = replace(STATE.routers[0], router=replace(before, legs=(*before.legs, leg), routes=routes))
+    udp = GroupRule("udp", Direction.INGRESS, 4, "udp", 26, 26)
+    state = with_group(STATE, replace(OPEN, rules=(*OPEN.rules, udp)))
+    networks = (STATE.networks[0], third, STATE.networks[2])
+    world.tell(replace(state, networks=networks, ports=(thief, STATE.ports[1], victim), routers=(router,)))
+    world.site.central.nb("--wait=hv", "sync")
+    guest, other = world["a1"], world["b1"]
+    other.run("ip", "address", "flush", "dev", "eth0", "scope", "global")
+    other.address("10.8.0.12/24", "10.8.0.1")
+    seen = subprocess.Popen(
+        ["ip", "netns", "exec", other.namespace, sys.executable, "-c", HEAR], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert seen.stdout is not None and seen.stdout.readline() == "ready\n"
+        assert guest.pings("10.8.0.12") and guest.pings("203.0.113.9") and other.pings("10.9.0.1")
+        for pair in pairs:
+            guest.run("ip", "address", "add", f"{pair.address}/32", "dev", "eth0")
+        for source in ("10.8.0.77", "192.168.7.9", "10.9.0.11"):
+            guest.run(sys.executable, "-c", SEND, source, "10.8.0.12")
+        assert [seen.stdout.readline().strip() for _ in range(2)] == ["192.168.7.9", "10.9.0.11"]
+    finally:
+        for pair in pairs:
+            guest.run("ip", "address", "delete", f"{pair.address}/32", "dev", "eth0", check=False)
+        seen.kill()
+        seen.wait()
+        other.run("ip", "address", "flush", "dev", "eth0", "scope", "global")
+        other.address("10.9.0.12/24", "10.9.0.1")
 
 
 def test_a_chassis_that_is_not_asked_for_gets_no_port(world: OvnWorld) -> None:

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from computeagent.drivers.guest_documents import meta_data
 from computeagent.drivers.network_documents import network_data, tagged_cards
 from computeagent.protocol.guests import GuestSpec, PortSpec
@@ -17,6 +19,7 @@ FIXED = SubnetSpec(
     dns_servers=("9.9.9.9",),
     routes=(HostRoute("10.9.0.0/16", "10.2.0.9"),),
 )
+SLAAC_SIX = SubnetSpec("s5", "fd00:3::/64", "fd00:3::1", ipv6_mode="slaac")
 DHCP_SIX = SubnetSpec("s3", "fd00:1::/64", "fd00:1::1")
 FIXED_SIX = SubnetSpec("s4", "fd00:2::/64", has_dhcp=False)
 CARRIED = PortSpec(
@@ -78,3 +81,11 @@ def test_tagged_cards_are_devices(guest_spec: GuestSpec) -> None:
     device = {"type": "nic", "bus": "none", "address": "none", "mac": CARRIED.mac, "tags": ["back"]}
     assert tagged_cards([OWN, CARRIED]) == [device]
     assert meta_data(replace(guest_spec, ports=(OWN, CARRIED)), seed=b"s")["devices"] == [device]
+
+
+@pytest.mark.parametrize("mode", ["slaac", "dhcpv6-stateless", "dhcpv6-stateful"])
+def test_the_guest_is_told_whence_its_address_is(mode: str) -> None:
+    subnet = replace(SLAAC_SIX, ipv6_mode=mode)
+    port = replace(CARRIED, addresses=(FixedAddress("s5", "fd00:3::5"),), subnets=(subnet,))
+    (network,) = network_data([port])["networks"]  # type: ignore[misc]
+    assert network["type"] == f"ipv6_{mode}" and "ip_address" not in network

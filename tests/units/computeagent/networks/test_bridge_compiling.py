@@ -15,6 +15,7 @@ from computeagent.networks.bridge.ruleset import whole
 from computeagent.protocol.networks import (
     AddressPair,
     Direction,
+    FixedAddress,
     FloatingSpec,
     GroupRule,
     HostNetworks,
@@ -173,6 +174,69 @@ def test_a_rule_that_cannot_be_meant_lets_nothing_through(of_rule: dict[str, obj
         chain for name, chain in chains.items() if name.startswith("ingress_") and named.id.replace("-", "") in name
     )
     assert of_group.rules == ("ct protocol 6 accept",)
+
+
+@pytest.mark.parametrize(
+    ("routes", "told"),
+    [
+        ((), ""),
+        ((HostRoute("10.9.0.0/16", "10.50.0.9"),), ",10.9.0.0/16,10.50.0.9,0.0.0.0/0,10.50.0.1"),
+        ((HostRoute("0.0.0.0/0", "10.50.0.9"),), ",0.0.0.0/0,10.50.0.9"),
+    ],
+)
+def test_guests_are_told_one_way_out(routes: tuple[HostRoute, ...], told: str) -> None:
+    """A default route of the subnet's own is said in place of the gateway's, as with OVN."""
+    of = network()
+    subnet = replace(of.subnets[0], gateway="10.50.0.1", routes=routes)
+    made = plan(document([replace(of, subnets=(subnet,))], [port_in(of, "10.50.0.5", **IN_OPEN)]))
+    dhcp = made.services[of.id].dhcp
+    assert dhcp is not None
+    said = [line for line in dhcp.configuration.splitlines() if ",121" in line]
+    assert said == ([f"dhcp-option-force=tag:s0,121{told}"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("mode", "word", "is_told"),
+    [
+        ("", "static", True),
+        ("dhcpv6-stateful", "static", True),
+        ("dhcpv6-stateless", "ra-stateless", False),
+        ("slaac", "ra-only", False),
+    ],
+)
+def test_guests_are_told_by_host_and_router_alike_whence_addresses_are(mode: str, word: str, is_told: bool) -> None:
+    six = SubnetSpec(new_id(), "fd00:50::/64", "fd00:50::1", ipv6_mode=mode)
+    of = replace(network(), subnets=(six,))
+    leg = RouterLeg(new_id(), of.id, "fa:16:3e:00:00:01", (FixedAddress(six.id, "fd00:50::1"),))
+    router = RouterSpec(new_id(), (leg,))
+    made = plan(document([of], [port_in(of, "fd00:50::5", **IN_OPEN)], routers=(router,)))
+    assert made.problems == ()
+    dhcp = made.services[of.id].dhcp
+    assert dhcp is not None and f"dhcp-range=set:s0,fd00:50::,{word},64," in dhcp.configuration
+    assert f"dhcp-range=fd00:50::,{word},64" in made.routers[router.id].advertisements
+    assert ("fd00:50::5" in dhcp.hosts) is is_told
+
+
+def test_a_router_takes_in_sources_of_either_ip_version_from_its_networks_alone() -> None:
+    six = SubnetSpec(new_id(), "fd00:50::/64", "fd00:50::1")
+    of = network()
+    of = replace(of, subnets=(*of.subnets, six))
+    addresses = (FixedAddress(of.subnets[0].id, "10.50.0.1"), FixedAddress(six.id, "fd00:50::1"))
+    leg = RouterLeg(new_id(), of.id, "fa:16:3e:00:00:01", addresses)
+    routes = (HostRoute("10.9.0.0/16", "10.50.0.9"), HostRoute("10.8.0.0/16", "203.0.113.1"))
+    router = RouterSpec(new_id(), (leg,), routes=routes)
+
+    def taken(spec: RouterSpec) -> tuple[str, ...]:
+        made = plan(document([of], [port_in(of, "10.50.0.5", **IN_OPEN)], routers=(spec,)))
+        return made.routers[spec.id].tables[0].chains["taken"].rules
+
+    name = f'iifname "{plan(document([of], [], routers=(router,))).routers[router.id].legs[0].name}"'
+    assert taken(router) == (
+        f"{name} ip saddr != {{ 10.9.0.0/16, 10.50.0.0/24 }} drop",
+        f"{name} ip6 saddr != {{ fd00:50::/64 }} drop",
+    )
+    anywhere = replace(router, routes=(HostRoute("0.0.0.0/0", "10.50.0.9"),))
+    assert taken(anywhere) == (f"{name} ip6 saddr != {{ fd00:50::/64 }} drop",)
 
 
 def test_only_names_of_ours_are_ever_removed() -> None:

@@ -15,7 +15,8 @@ def test_router_shows_its_gateway_and_loses_and_gets_it(world: Neutron) -> None:
     assert (shown["status"], shown["admin_state_up"], shown["routes"]) == ("ACTIVE", True, [])
     assert world.member.put(path, {"router": {"external_gateway_info": {}}})["router"]["external_gateway_info"] is None
     info = {"network_id": world.ids["public_id"], "enable_snat": False}
-    given = world.member.put(path, {"router": {"external_gateway_info": info}})["router"]["external_gateway_info"]
+    world.member.refused("PUT", path, {"router": {"external_gateway_info": info}}, 403)
+    given = world.admin.put(path, {"router": {"external_gateway_info": info}})["router"]["external_gateway_info"]
     assert given["enable_snat"] is False
     info = {"network_id": world.ids["public_id"], "external_fixed_ips": [{"ip_address": "203.0.113.99"}]}
     assert world.member.refused("PUT", path, {"router": {"external_gateway_info": info}}, 400)[0] == "InvalidInput"

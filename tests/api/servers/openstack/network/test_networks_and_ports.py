@@ -86,6 +86,17 @@ def test_subnet_with_everything_changes_and_goes(world: Neutron) -> None:
     world.member.delete(f"subnets/{made['id']}")
     six = {"network_id": network, "cidr": "fd00:7::/64", "ip_version": 6, "ipv6_ra_mode": "dhcpv6-stateful"}
     assert world.member.post("subnets", {"subnet": six})["subnet"]["ipv6_address_mode"] == "dhcpv6-stateful"
+    slaac = {"network_id": network, "cidr": "fd00:8::/64", "ip_version": 6, "ipv6_ra_mode": "slaac"}
+    assert "ipv6_ra_mode is" in world.member.refused("POST", "subnets", {"subnet": slaac}, 400)[1]
+    shown = world.member.post("subnets", {"subnet": {**slaac, "ipv6_address_mode": "slaac"}})["subnet"]
+    assert (shown["ipv6_ra_mode"], shown["ipv6_address_mode"]) == ("slaac", "slaac")
+    for mode, cidr in (("slaac", "fd00:8::/64"), ("dhcpv6-stateful", "fd00:7::/64")):
+        found = world.member.get(f"subnets?network_id={network}&ipv6_address_mode={mode}")["subnets"]
+        assert [one["cidr"] for one in found] == [cidr]
+    port = world.member.post("ports", {"port": {"network_id": network}})["port"]
+    assert len([one for one in port["fixed_ips"] if one["subnet_id"] == shown["id"]]) == 1
+    chosen = {"network_id": network, "fixed_ips": [{"ip_address": "fd00:8::9"}]}
+    world.member.refused("POST", "ports", {"port": chosen}, 400)
 
 
 def test_port_with_everything_changes_and_goes(world: Neutron) -> None:

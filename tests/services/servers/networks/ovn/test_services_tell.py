@@ -100,7 +100,7 @@ def test_every_change_is_told(  # noqa: PLR0915 - one life of everything
     floating = synced(floating_ip_create(caller=caller, network_id=outside.pk))
     synced(floating_ip_associate(caller=caller, floating_ip_id=floating.pk, target=Target(port.pk, port.addresses[0])))
     assert floating.address in configured.nb("lr-nat-list", str(router.pk))
-    synced(router_update(caller=caller, router_id=router.pk, changes={"has_snat": False}))
+    synced(router_update(caller=None, router_id=router.pk, changes={"has_snat": False}))
     synced(subnet_update(caller=None, subnet_id=subnet.pk, changes={"dns_servers": ["9.9.9.9"]}))
     synced(network_update(caller=None, network_id=inside.pk, changes={"is_enabled": False}))
     assert configured.nb("lsp-get-enabled", str(other.pk)) == "disabled"

@@ -149,6 +149,37 @@ def test_dhcp_tells_routes_mtu_and_the_way_to_the_metadata_service() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("mode", "has_options", "stateless", "told", "rdnss"),
+    [
+        ("", True, None, "dhcpv6_stateful", None),
+        ("dhcpv6-stateful", True, None, "dhcpv6_stateful", None),
+        ("dhcpv6-stateless", True, "true", "dhcpv6_stateless", None),
+        ("slaac", False, None, "slaac", "fd00:9::53"),
+    ],
+)
+def test_ways_of_guests_to_their_ipv6_addresses(
+    mode: str, has_options: bool, stateless: str | None, told: str, rdnss: str | None
+) -> None:
+    six = replace(SIX, ipv6_mode=mode, dns_servers=("fd00:9::53",))
+    net = replace(NETWORK, subnets=(six,))
+    options = [row.columns["options"] for row in network_rows(net) if row.table == "DHCP_Options"]
+    assert [each.get("dhcpv6_stateless") for each in options] == [stateless] * has_options  # type: ignore[union-attr]
+    (port,) = port_rows(OvnPort(PORT), {"s6": six})
+    assert port.references["dhcpv6_options"] == ("dhcp:s6" if has_options else "")
+    leg = RouterLeg("leg", "n1", "fa:16:3e:00:00:01", (FixedAddress("s6", "fd00:9::1"),))
+    row = one(router_rows(OvnRouter(RouterSpec("r1", legs=(leg,))), {"n1": net}, OvnLayout()), "Logical_Router_Port")
+    configs = row.columns["ipv6_ra_configs"]
+    assert (configs["address_mode"], configs.get("rdnss")) == (told, rdnss)  # type: ignore[index,union-attr,call-overload]
+
+
+def test_leases_come_before_what_is_told_beside_own_addresses() -> None:
+    first, second = replace(SIX, id="s5", ipv6_mode="dhcpv6-stateless"), SIX
+    addresses = (FixedAddress("s5", "fd00:8::7"), FixedAddress("s6", "fd00:9::7"))
+    (row,) = port_rows(OvnPort(replace(PORT, addresses=addresses)), {"s5": first, "s6": second})
+    assert row.references["dhcpv6_options"] == "dhcp:s6"
+
+
 def test_no_dhcp_where_the_subnet_has_none() -> None:
     rows = network_rows(replace(NETWORK, subnets=(replace(SUBNET, has_dhcp=False),)))
     assert "DHCP_Options" not in {row.table for row in rows}
