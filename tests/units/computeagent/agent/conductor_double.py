@@ -77,8 +77,7 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
         self.pending_wakeups: list[Wakeup] = []
         self.sends_wakeups = True
         self.away = False
-        self.refusal = self.door_refusal = ""
-        self.secret_of = ""
+        self.refusal = self.door_refusal = self.secret_of = ""
         self.turned_away = 0
         self.is_grouped = True
         self.group_allows = True

@@ -53,7 +53,7 @@ def test_agent_ends_before_it_opens_its_hypervisor_or_asks(world: World) -> None
 
 
 def test_name_that_the_control_plane_refuses_is_not_kept(world: World) -> None:
-    """As of an agent that was enrolled, and is started under another name before it ever served: it can be put right."""
+    """As of an agent that was enrolled, and is started under another name before it ever served."""
     world.conductor.secret_of = "h1"
     agent = Agent(host="h2", conductor=world.conductor, open_driver=world.driver.opened, state_dir=world.state_dir)
     with pytest.raises(HostRefused, match="says nothing about host h2"):
