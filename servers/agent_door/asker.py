@@ -32,7 +32,10 @@ class SecretRefused(Forbidden):
     code = "secret_refused"
 
     def __init__(self, digest: str) -> None:
-        super().__init__("This secret is no agent's: it was revoked, or its host was removed. Enrol the host again.")
+        super().__init__(
+            "This secret is no agent's: it was revoked, its host was removed, or another enrolment took its place. "
+            "Enrol the host again."
+        )
         self.digest = digest
 
 

@@ -42,6 +42,13 @@ def test_name_that_is_none_is_refused_in_the_form(people: People, as_person: AsP
     assert not AgentEnrolment.objects.exists()
 
 
+def test_name_that_differs_in_capitals_alone_is_refused_in_the_form(people: People, as_person: AsPerson) -> None:
+    host("hv-1")
+    answer = as_person(people.admin).post("/hosts/add/", {"host": "HV-1"})
+    assert answer.status_code == 200
+    assert "differs from it in capitals alone" in answer.content.decode()
+
+
 def test_host_page_tells_of_the_secret_and_revokes_it(people: People, as_person: AsPerson) -> None:
     client = as_person(people.admin)
     assert "Revoke…" not in client.get("/hosts/h1/").text

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from controlplane.dashboard.pages import filter_text, page, show
 from controlplane.identity.domain import Caller
 from controlplane.infra.reader_texts import refusal_text
-from controlplane.kernel.errors import Invalid
+from controlplane.kernel.errors import Conflict, Invalid
 from scheduling.fleet.selectors.hosts import host_exists
 from scheduling.fleet.selectors.liveness import host_is_up
 from servers.agent_api.credentials import credential_of_host, credential_revoke, enrolment_command, enrolment_create
@@ -28,7 +28,7 @@ def host_add(request: HttpRequest, caller: Caller) -> HttpResponse:
     host = request.POST.get("host", "").strip()
     try:
         enrolment = enrolment_create(host=host, user_id=caller.user_id)
-    except Invalid as error:
+    except (Invalid, Conflict) as error:
         return show(request, caller, TEMPLATE, "hosts", host=host[:100], error=refusal_text(error))
     command = enrolment_command(enrolment, request.build_absolute_uri("/").rstrip("/"))
     return show(request, caller, TEMPLATE, "hosts", host=host, command=command, expires_at=enrolment.expires_at)
