@@ -14,7 +14,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
 from computeagent.protocol.names import require_host_name
@@ -293,6 +293,13 @@ def refusal_words(credential: AgentCredential) -> str:
 def credential_of_host(host: str) -> AgentCredential | None:
     """What is known of the secret of this host's agent; None for one that never enrolled."""
     return AgentCredential.objects.filter(host=host).first()
+
+
+def enrolment_is_awaited(host: str) -> bool:
+    """Whether a token was made since the host's agent enrolled last, and nobody has used it yet. One query."""
+    since = AgentCredential.objects.filter(host=OuterRef("host"), enrolled_at__gte=OuterRef("created_at"))
+    waiting = AgentEnrolment.objects.filter(host=host, used_at__isnull=True, expires_at__gt=Now())
+    return waiting.exclude(Exists(since)).exists()
 
 
 def credential_host(digest: str) -> str | None:
