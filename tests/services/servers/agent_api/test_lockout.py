@@ -1,11 +1,12 @@
 """A host whose agent is locked out gets nothing new at once, and what it had not begun goes elsewhere."""
 
 import logging
+import uuid
 
 import pytest
 
 from computeagent.protocol.wire import secret_digest
-from controlplane.kernel.errors import Forbidden, Invalid, NotFound
+from controlplane.kernel.errors import Conflict, Forbidden, Invalid, NotFound
 from controlplane.work.models import Work
 from placement.models import Allocation
 from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
@@ -17,6 +18,7 @@ from servers.agent_api.credentials import (
     enrolment_create,
     enrolment_redeem,
 )
+from servers.agent_api.host_ownership import host_ownership_claim
 from servers.agent_api.stranded_builds import stranded_builds_leave
 from servers.hosts.domain.host_names import RESERVED
 from servers.instances.services.delete import instance_delete
@@ -85,6 +87,18 @@ def test_token_of_a_host_that_was_revoked_before_is_revoked(who: world.People) -
     credential_revoke(host="h1")
     with pytest.raises(Forbidden, match="does not enrol host h1"):
         enrolment_redeem(host="h1", token=token, secret_digest=secret_digest("kna_new"))
+
+
+def test_heartbeat_that_a_revocation_overtook_says_so_and_gets_nothing(who: world.People) -> None:
+    """It was let in before, and claims its host after: with instances there, and without any."""
+    agent = str(uuid.uuid4())
+    host_ownership_claim(host="h1", agent_id=agent, guests=())
+    credential_revoke(host="h1")
+    for _ in range(2):
+        with pytest.raises(Conflict, match="This secret is no agent's"):
+            host_ownership_claim(host="h1", agent_id=agent, guests=())
+    credential_set(host="h1", secret_digest=secret_digest("kna_new"))
+    host_ownership_claim(host="h1", agent_id=agent, guests=())
 
 
 def test_host_that_never_registered_can_be_revoked() -> None:
