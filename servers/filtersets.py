@@ -7,7 +7,16 @@ from controlplane.infra.list_filters import ListFilterSet, WholeNumberFilter
 from controlplane.infra.quick_search import QuickSearch
 from servers.catalog.domain.groups import GroupPolicy
 from servers.images.domain.images import DiskFormat, ImageStatus, MemberStatus, Visibility
-from servers.models import DeviceProfile, Flavor, Image, Instance, KeyPair, ServerGroup, ServerGroupMember
+from servers.models import (
+    AgentCredential,
+    DeviceProfile,
+    Flavor,
+    Image,
+    Instance,
+    KeyPair,
+    ServerGroup,
+    ServerGroupMember,
+)
 
 
 class FlavorFilterSet(QuickSearch):
@@ -24,6 +33,14 @@ class FlavorFilterSet(QuickSearch):
     class Meta:
         model = Flavor
         fields = ["name", "is_public", "disabled", "vcpus", "memory_mib"]
+
+
+class AgentFilterSet(ListFilterSet):
+    """Secrets of agents by host."""
+
+    class Meta:
+        model = AgentCredential
+        fields = ["host"]
 
 
 class DeviceProfileFilterSet(ListFilterSet):

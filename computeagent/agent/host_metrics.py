@@ -7,7 +7,7 @@ missing is treated as such by filters and weighers, a made-up one would be belie
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,8 @@ NS_PER_S = 1_000_000_000
 MIN_INTERVAL_S = 1.0
 """A share of less time says nothing: the kernel counts in hundredths of a second."""
 GUEST_INTERFACES = ("vnet", "tap", "macvtap", "virbr", "veth", "docker", "br-", "ovs-", "qbr", "qvb", "qvo")
-"""Names of interfaces that carry guests' traffic a second time, besides those of the machine."""
+"""Names of interfaces that carry guests' traffic a second time, besides those of the machine, where none is a card."""
+CARDS = Path("/sys/class/net")
 
 Metrics = dict[str, float]
 
@@ -35,9 +36,17 @@ class Reading:
 class HostMetrics:
     """Measures the machine that this process runs on; `disk` is on the file system that holds the instances."""
 
-    def __init__(self, disk: Path, *, proc: Path = Path("/proc"), clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        disk: Path,
+        *,
+        proc: Path = Path("/proc"),
+        cards: Path = CARDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._disk = disk
         self._proc = proc
+        self._cards = cards
         self._clock = clock
         self._before = self._read()
         self._shares: Metrics = {}
@@ -58,7 +67,8 @@ class HostMetrics:
 
     def _read(self) -> Reading:
         ticks = os.sysconf("SC_CLK_TCK")
-        return Reading(self._clock(), cpu_times(self._text("stat"), ticks), network_counters(self._text("net/dev")))
+        network = network_counters(self._text("net/dev"), network_cards(self._cards))
+        return Reading(self._clock(), cpu_times(self._text("stat"), ticks), network)
 
     def _text(self, name: str) -> str:
         try:
@@ -141,19 +151,33 @@ def memory(meminfo: str) -> Metrics:
     return found
 
 
-def network_counters(net_dev: str) -> dict[str, int]:
-    """Bytes, errors and drops of the machine's own interfaces together, since boot, from /proc/net/dev."""
+def network_cards(interfaces: Path) -> frozenset[str]:
+    """Interfaces that are cards, below /sys/class/net: bonds, VLANs, bridges and tunnels carry their bytes again."""
+    try:
+        return frozenset(one.name for one in interfaces.iterdir() if (one / "device").exists())
+    except OSError:
+        return frozenset()
+
+
+def network_counters(net_dev: str, cards: Collection[str] = ()) -> dict[str, int]:
+    """Bytes, errors and drops of the machine's own interfaces together, since boot, from /proc/net/dev: of its cards,
+    or where it has none (a container) of those that are not known to be guests'.
+    """
     sums: dict[str, int] = {}
     for line in net_dev.splitlines():
         name, found, rest = line.partition(":")
         numbers = rest.split()
-        if not found or len(numbers) < 12 or name.strip() == "lo" or name.strip().startswith(GUEST_INTERFACES):
+        if not found or len(numbers) < 12 or not _is_own(name.strip(), cards):
             continue
         for way, at in (("rx", 0), ("tx", 8)):
             for what, offset in (("bytes", 0), ("errors", 2), ("drops", 3)):
                 key = f"{way}.{what}"
                 sums[key] = sums.get(key, 0) + int(numbers[at + offset])
     return sums
+
+
+def _is_own(name: str, cards: Collection[str]) -> bool:
+    return name in cards if cards else name != "lo" and not name.startswith(GUEST_INTERFACES)
 
 
 def network_rates(before: Reading, now: Reading) -> Metrics:

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from computeagent.agent.context import AgentContext
 from computeagent.drivers.base import DriverError
@@ -57,7 +58,7 @@ class ImagePrefetch:
         """Raises Unavailable: the control plane is away or busy, and the next tick goes on."""
         try:
             self._progress(image, CacheState.FETCHING, 0)
-            self._context.driver.cache_image(image, lambda: self._chunks(image))
+            self._context.driver.cache_image(image, partial(self._chunks, image))
         except (DriverError, NotFound, Conflict, Invalid) as error:
             log.warning("image %s is not fetched: %s", image.image_id, error.message)
             self._progress(image, CacheState.FAILED, 0, error.message)
@@ -65,10 +66,10 @@ class ImagePrefetch:
             log.info("image %s is in the cache", image.image_id)
             self._progress(image, CacheState.CACHED, image.image_size_bytes)
 
-    def _chunks(self, image: WantedImage) -> Iterator[bytes]:
-        done, reported_at = 0, self._clock()
+    def _chunks(self, image: WantedImage, offset: int = 0) -> Iterator[bytes]:
+        done, reported_at = offset, self._clock()
         conductor, host = self._context.conductor, self._context.host
-        for chunk in conductor.wanted_image_chunks(host=host, image_id=image.image_id):
+        for chunk in conductor.wanted_image_chunks(host=host, image_id=image.image_id, offset=offset):
             done += len(chunk)
             yield chunk
             if self._clock() - reported_at >= PROGRESS_EVERY_S:

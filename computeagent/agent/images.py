@@ -39,8 +39,8 @@ def _source(context: AgentContext, held: HeldLease, image_id: str = "") -> Image
     over.
     """
 
-    def chunks() -> Iterator[bytes]:
-        offset = asked_from = 0
+    def chunks(offset: int = 0) -> Iterator[bytes]:
+        began = asked_from = offset
         named = {"image_id": image_id} if image_id else {}  # as a control plane of the release before understands
 
         def ask() -> Iterator[bytes]:
@@ -49,7 +49,7 @@ def _source(context: AgentContext, held: HeldLease, image_id: str = "") -> Image
 
         while True:
             # The first time it is asked again with the cache unlocked.
-            pieces = context.retry.call(ask, tries=RESUME_TRIES) if offset else ask()
+            pieces = context.retry.call(ask, tries=RESUME_TRIES) if offset != began else ask()
             try:
                 for chunk in pieces:
                     held.check()

@@ -24,7 +24,7 @@ from computeagent.agent.live_consoles import ConsoleDialer, LiveConsoles
 from computeagent.agent.networking import Networking
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.orphans import NOT_REMOVED_BY_DOUBT, NOT_REMOVED_BY_OPTION, Orphans, node_is_known
-from computeagent.agent.ownership import HostOwnershipLost, HostRefused, agent_id, host_name_keep
+from computeagent.agent.ownership import HostOwnershipLost, HostRefused, agent_id, host_name_keep, host_name_require
 from computeagent.agent.periodic import SETTLE_S, Periodic
 from computeagent.agent.pool_contents import PoolContents
 from computeagent.agent.power_sync import PowerSync
@@ -140,13 +140,12 @@ class Agent:
         self._stop_asked = True
 
     def run(self) -> int:
-        """Serve until stopped (0) or until a thread dies (1). Raises AgentAlreadyRunning, HostRefused,
-        DriverError.
+        """Serve until stopped (0) or until a thread dies (1). Raises AgentAlreadyRunning, HostRefused, DriverError.
 
         After it returned, a thread may still hang in a call that does not come back: end the process at once.
         """
         with host_lock(self._context.state_dir, self._context.host):
-            host_name_keep(self._context.state_dir, self._context.host)
+            host_name_require(self._context.state_dir, self._context.host)
             self._thread_group.start("start-up", self._open_and_start, may_end=True)
             while not self._stop_asked and not self._thread_group.died.wait(POLL_EVERY_S):
                 pass
@@ -190,6 +189,7 @@ class Agent:
 
     def _register(self) -> None:
         """Say what this host is, for the first time. Raises HostRefused: the hypervisor is another host's."""
+        host_name_keep(self._context.state_dir, self._context.host)  # not sooner: it may have been a mistake
         try:
             self._context.retry.call(self._upkeep.register)
         except Conflict as error:

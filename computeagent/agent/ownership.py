@@ -44,7 +44,9 @@ def host_name_require(state_dir: Path, host: str) -> None:
 
 
 def host_name_keep(state_dir: Path, host: str) -> None:
-    """This state directory is the one of `host` from now on. Call under the host's lock. Raises HostRefused."""
+    """This state directory is the one of `host` from now on, which the control plane took it for. Call under the host's
+    lock. Raises HostRefused.
+    """
     host_name_require(state_dir, host)
     if not (state_dir / HOST_FILE).exists():
         _write(state_dir / HOST_FILE, host)

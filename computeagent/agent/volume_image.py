@@ -31,8 +31,8 @@ def volume_image(context: AgentContext, held: HeldWork, source: VolumeSource) ->
 def _image_file(context: AgentContext, held: HeldWork, source: VolumeSource, own: Path) -> Path:
     image = WantedImage(source.id, source.checksum, source.size_bytes, source.disk_format)
 
-    def chunks() -> Iterator[bytes]:
-        for chunk in context.conductor.image_chunks(lease=held.lease, image_id=source.id):
+    def chunks(offset: int = 0) -> Iterator[bytes]:
+        for chunk in context.conductor.image_chunks(lease=held.lease, image_id=source.id, offset=offset):
             held.check()
             yield chunk
 

@@ -16,13 +16,19 @@ from computeagent.protocol.images import CachedImage, WantedImage
 from computeagent.protocol.steps import FailureClass, HostBlame
 from computeagent.protocol.volumes import GuestVolume, VolumeFacts
 
-ImageSource = Callable[[], Iterator[bytes]]
 GuestNotice = Callable[[str | None], None]
 ProgressCallback = Callable[[str], None]
 CopyProgress = Callable[[int, int], None]
 """Told how many bytes are done, and of how many."""
 Check = Callable[[], None]
 """Called while a verb waits; what it raises (Fenced) ends the waiting."""
+
+
+class ImageSource(Protocol):
+    """Where the bytes of an image come from."""
+
+    def __call__(self, offset: int = 0) -> Iterator[bytes]:
+        """Those from `offset` on. Raises Unavailable, Fenced, at the first or while they are read."""
 
 
 def always() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import urllib3
@@ -19,7 +19,8 @@ MAX_CONNECTIONS = 16
 class ControlPlaneAddress:
     """`url` is that of the control plane, with a path where it has one; `ca_file` holds the certificates to trust
     instead of the system's, `cert_file` and `key_file` the agent's own for mutual TLS. After `answer_s` without a byte
-    of an answer, none is waited for any more. A proxy comes from HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+    of an answer, none is waited for any more. A proxy comes from HTTP_PROXY, HTTPS_PROXY and NO_PROXY, with name and
+    password where it asks for them (http://name:password@proxy:3128).
     """
 
     url: str
@@ -56,7 +57,9 @@ class ControlPlaneAddress:
             "key_file": self.key_file or None,
         }
         proxy = self.proxy()
-        return urllib3.ProxyManager(proxy, **options) if proxy else urllib3.PoolManager(**options)
+        if not proxy:
+            return urllib3.PoolManager(**options)
+        return urllib3.ProxyManager(proxy, proxy_headers=_who_asks(proxy), **options)
 
     def proxy(self) -> str:
         """The URL of the proxy on the way; empty without one."""
@@ -64,6 +67,12 @@ class ControlPlaneAddress:
         if proxy_bypass(parts.netloc):
             return ""
         return getproxies().get(parts.scheme, "")
+
+
+def _who_asks(proxy: str) -> dict[str, str]:
+    """The name and password in a proxy's URL, as a header: urllib3 leaves them there."""
+    credentials = urllib3.util.parse_url(proxy).auth
+    return urllib3.make_headers(proxy_basic_auth=unquote(credentials)) if credentials else {}
 
 
 def _is_this_machine(name: str) -> bool:

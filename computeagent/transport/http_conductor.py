@@ -27,7 +27,7 @@ from computeagent.transport.address import CONNECT_S, ControlPlaneAddress
 from computeagent.transport.secret_file import SecretFile
 from computeagent.transport.secret_rotation import SecretRotation
 from controlplane.kernel import errors
-from controlplane.kernel.errors import Conflict, Fenced, Invalid, KilonovaError, Unavailable
+from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, KilonovaError, Unavailable
 from controlplane.kernel.ids import is_request_id
 from controlplane.kernel.kill_points import Injected, reach
 from controlplane.kernel.request_scope import REQUEST_ID_HEADER, current_request_id
@@ -55,17 +55,27 @@ def http_conductor(address: ControlPlaneAddress, secret: SecretFile) -> Conducto
 
 
 def enrol(address: ControlPlaneAddress, secret: SecretFile, *, host: str, token: str) -> None:
-    """Trade a one-time token for the secret of `host`. Asked again after a cut it has the same effect.
+    """Trade a one-time token for the secret of `host`. Asked again, after a cut or by the same command, it has the same
+    effect; refused, it has none.
 
     Raises Forbidden, Invalid, DoorRefused, Unavailable.
     """
-    conductor, following = HttpConductor(address, secret), secret.next_secret()
+    conductor, had_begun = HttpConductor(address, secret), secret.waiting() is not None
+    following = secret.next_secret()
     try:
         conductor.trade(host, token, following)
     except SecretTaken:  # the disk of another host was copied, with what it had begun
         secret.forget_next()
         following = secret.next_secret()
         conductor.trade(host, token, following)
+    except Forbidden:
+        if not had_begun:
+            secret.forget_next()
+        current = secret.read()
+        if current is None:
+            raise
+        conductor.trade(host, token, current)  # which takes this token where it gave this very secret
+        return
     secret.take(following)
 
 

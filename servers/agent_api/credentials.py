@@ -14,7 +14,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
 from computeagent.protocol.names import require_host_name
@@ -221,21 +221,25 @@ def _agent_did(action: str, host: str) -> None:
 
 @audited("host.credential_revoke", AgentCredential, by="host", key="host")
 def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
-    """The host's secret, and all tokens for it, are worth nothing from now on. Raises NotFound.
+    """The host's secret, and all tokens for it, are worth nothing from now on. Raises NotFound where there is neither.
 
     What its agent is writing at this moment has no effect either: the host's ownership is taken from it. No new
     instances come, and builds that nobody took yet go elsewhere at once.
     """
     with transaction.atomic():
-        _enrolments_end(host)
+        tokens = _enrolments_end(host)
         rows = AgentCredential.objects.filter(host=host, revoked_at__isnull=True)
-        if not rows.update(revoked_at=Now(), revoked_by_id=user_id, previous_until=None):
-            raise NotFound(f"Host {host} has no agent's secret that could be revoked.")
-        host_ownership_revoke(host=host)
-        service_lock_out(host=host, reason=REVOKED)
+        has_secret = bool(rows.update(revoked_at=Now(), revoked_by_id=user_id, previous_until=None))
+        if not has_secret and not tokens:
+            raise NotFound(f"Host {host} has no agent's secret and no token that could be revoked.")
+        if has_secret:
+            host_ownership_revoke(host=host)
+            service_lock_out(host=host, reason=REVOKED)
         changed(host_topic(host))
-    untaken_builds_leave(host=host, reason=LOCKED_OUT)
-    log.warning("user %s revoked the secret of the agent of host %s", user_id or "-", host)
+    if has_secret:
+        untaken_builds_leave(host=host, reason=LOCKED_OUT)
+    what = "the secret of the agent" if has_secret else f"{tokens} tokens for the agent"
+    log.warning("user %s revoked %s of host %s", user_id or "-", what, host)
 
 
 def credential_remove(*, host: str) -> None:
@@ -245,9 +249,9 @@ def credential_remove(*, host: str) -> None:
     AgentCredential.objects.filter(host=host).delete()
 
 
-def _enrolments_end(host: str) -> None:
-    """Used ones too: the trade of one could else be asked for again, and bring the secret back."""
-    AgentEnrolment.objects.filter(host=host, expires_at__gt=Now()).update(expires_at=Now())
+def _enrolments_end(host: str) -> int:
+    """Used ones too: the trade of one could else be asked for again, and bring the secret back. Returns how many."""
+    return AgentEnrolment.objects.filter(host=host, expires_at__gt=Now()).update(expires_at=Now())
 
 
 def agent_version_refused(*, secret_digest: str, version: str) -> None:
@@ -289,6 +293,13 @@ def refusal_words(credential: AgentCredential) -> str:
 def credential_of_host(host: str) -> AgentCredential | None:
     """What is known of the secret of this host's agent; None for one that never enrolled."""
     return AgentCredential.objects.filter(host=host).first()
+
+
+def enrolment_is_awaited(host: str) -> bool:
+    """Whether a token was made since the host's agent enrolled last, and nobody has used it yet. One query."""
+    since = AgentCredential.objects.filter(host=OuterRef("host"), enrolled_at__gte=OuterRef("created_at"))
+    waiting = AgentEnrolment.objects.filter(host=host, used_at__isnull=True, expires_at__gt=Now())
+    return waiting.exclude(Exists(since)).exists()
 
 
 def credential_host(digest: str) -> str | None:

@@ -24,11 +24,17 @@ from controlplane.work.host_ownership import (
 from scheduling.conf import scheduling_options
 from scheduling.fleet.selectors.hosts import host_exists
 from scheduling.fleet.selectors.liveness import host_is_forced_down
-from servers.models import Instance
+from servers.models import AgentCredential, Instance
 
 NAMED = 3
 REMOVED = " removed "
 """Between host and agent in the owner of a host that was removed: no agent has such a name."""
+REVOKED = "revoked"
+"""In place of the agent whose secret was revoked: no agent has such an id."""
+NOT_LET_IN = (
+    "This secret is no agent's: it was revoked, its host was removed, or another enrolment took its place. Enrol the "
+    "host again."
+)
 NOBODY = "nobody"
 """Stands for the agent of a host that was removed before one served it."""
 _REMOVED_SENTENCE = (
@@ -74,7 +80,7 @@ def host_ownerships_renew(agents: Iterable[tuple[str, str]]) -> list[str]:
 
 def host_ownership_revoke(*, host: str) -> None:
     """Take the host from the agent that has it: no statement of it takes effect any more. It may be claimed anew."""
-    name, nobody = _ownership_name(host), f"{host} revoked"
+    name, nobody = _ownership_name(host), f"{host} {REVOKED}"
     # Again when it changed hands at this moment: whoever has it now has it by the same secret.
     while (holder := ownership_holder(name=name)) is not None and holder.owner != nobody:
         ownership_transfer(name=name, before=holder.owner, owner=nobody, seconds=0)
@@ -135,6 +141,8 @@ def _refusal(host: str, agent_id: str, holder: OwnershipHolder, guests: Collecti
     """Why this agent may not have the host; empty when it may."""
     if REMOVED in holder.owner:
         return _REMOVED_SENTENCE.format(host=host) if holder.owner.endswith(f" {agent_id}") else ""
+    if holder.owner == f"{host} {REVOKED}" and not _is_enrolled(host):
+        return NOT_LET_IN  # it was let in just before the revocation
     if host_is_forced_down(host=host):
         return ""
     whose = f"host {host} is served by the agent with the id {holder.owner.rpartition(' ')[2]}"
@@ -152,6 +160,10 @@ def _refusal(host: str, agent_id: str, holder: OwnershipHolder, guests: Collecti
         "still run elsewhere. Start the agent on the state directory that it had, or, if that machine is dead, "
         "force its service down and start this one again."
     )
+
+
+def _is_enrolled(host: str) -> bool:
+    return AgentCredential.objects.filter(host=host, revoked_at__isnull=True).exists()
 
 
 def _placed(host: str) -> set[uuid.UUID]:

@@ -16,6 +16,7 @@ from servers.agent_api.credentials import (
     credential_host_before,
     enrolment_host,
 )
+from servers.agent_api.host_ownership import NOT_LET_IN
 
 log = logging.getLogger(__name__)
 BEARER = "Bearer "
@@ -32,7 +33,7 @@ class SecretRefused(Forbidden):
     code = "secret_refused"
 
     def __init__(self, digest: str) -> None:
-        super().__init__("This secret is no agent's: it was revoked, or its host was removed. Enrol the host again.")
+        super().__init__(NOT_LET_IN)
         self.digest = digest
 
 

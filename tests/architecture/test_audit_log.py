@@ -34,6 +34,7 @@ READS = {
     "audit_findings",
     "bulk_action_of",
     "bulk_kind_of",
+    "enrolment_is_awaited",
     "size_require",
     "byte_store_named",
     "certificates_visible",

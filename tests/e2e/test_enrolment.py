@@ -60,7 +60,10 @@ def test_printed_command_makes_a_hypervisor_and_revoking_ends_it(
     assert enrolled.returncode == 0, enrolled.stderr
     assert "host cmp-7 is enrolled" in enrolled.stderr
     assert (state / "secret").stat().st_mode & 0o777 == 0o600
-    used_up = run([agent, *words, f"@{config}", "--enrol-only"], tmp_path)
+    secret = (state / "secret").read_text()
+    again = run([agent, *words, f"@{config}", "--enrol-only"], tmp_path)
+    assert (again.returncode, (state / "secret").read_text()) == (0, secret), again.stderr
+    used_up = run([agent, *words, f"@{config}", f"--state={tmp_path / 'other'}", "--enrol-only"], tmp_path)
     assert (used_up.returncode, "does not enrol host cmp-7" in used_up.stderr) == (1, True)
     # The same command goes on with the secret that the token was traded for.
     command = [agent, *words, f"@{config}"]
@@ -78,8 +81,8 @@ def test_printed_command_makes_a_hypervisor_and_revoking_ends_it(
     waiting = cloud.processes.start(command, cwd=tmp_path)
     cloud.wait_for(lambda: "Enrol the host again" in cloud.processes.log(waiting))
     token = cloud.call("hosts/enrolments/", {"host": "cmp-7"})["token"]
-    again = [*words[: words.index("--enrol-token")], "--enrol-token", token]
-    assert run([agent, *again, f"@{config}", "--enrol-only"], tmp_path).returncode == 0
+    anew = [*words[: words.index("--enrol-token")], "--enrol-token", token]
+    assert run([agent, *anew, f"@{config}", "--enrol-only"], tmp_path).returncode == 0
     cloud.wait_for(lambda: "host cmp-7 is registered" in cloud.processes.log(waiting))
     assert cloud.processes.log(waiting).count("Enrol the host again") == 1
     assert "Traceback" not in cloud.processes.log(waiting)

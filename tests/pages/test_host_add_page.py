@@ -12,7 +12,13 @@ from computeagent.protocol.wire import secret_digest
 from controlplane.identity.domain import Caller
 from controlplane.identity.domain.token import token_digest
 from scheduling.fleet.services.service_states import service_force_down
-from servers.agent_api.credentials import agent_version_refused, credential_host, credential_set
+from servers.agent_api.credentials import (
+    agent_version_refused,
+    credential_host,
+    credential_set,
+    enrolment_create,
+    enrolment_redeem,
+)
 from servers.models import AgentEnrolment
 from tests.worlds.cloud import People, host
 
@@ -42,6 +48,13 @@ def test_name_that_is_none_is_refused_in_the_form(people: People, as_person: AsP
     assert not AgentEnrolment.objects.exists()
 
 
+def test_name_that_differs_in_capitals_alone_is_refused_in_the_form(people: People, as_person: AsPerson) -> None:
+    host("hv-1")
+    answer = as_person(people.admin).post("/hosts/add/", {"host": "HV-1"})
+    assert answer.status_code == 200
+    assert "differs from it in capitals alone" in answer.content.decode()
+
+
 def test_host_page_tells_of_the_secret_and_revokes_it(people: People, as_person: AsPerson) -> None:
     client = as_person(people.admin)
     assert "Revoke…" not in client.get("/hosts/h1/").text
@@ -69,6 +82,20 @@ def test_the_page_of_the_command_says_how_far_the_host_is(people: People, as_per
     service_force_down(host="cmp-7", forced_down=True)
     assert "its agent reports nothing" in client.get(path).text
     assert client.get("/hosts/add/arrival/?host=%00").status_code == 200
+
+
+def test_host_that_is_enrolled_again_is_waited_for_although_its_agent_of_before_lives(
+    people: People, as_person: AsPerson
+) -> None:
+    client, path = as_person(people.admin), "/hosts/add/arrival/?host=cmp-7"
+    credential_set(host="cmp-7", secret_digest=DIGEST)
+    host("cmp-7")
+    token = enrolment_create(host="cmp-7").token
+    waits = client.get(path)
+    assert (waits.status_code, "Waiting for the agent of cmp-7 to enrol." in waits.text) == (200, True)
+    enrolment_redeem(host="cmp-7", token=token, secret_digest=secret_digest("kna_new"))
+    there = client.get(path)
+    assert (there.status_code, "cmp-7 is up." in there.text) == (286, True)
 
 
 def test_hosts_say_why_their_agent_is_locked_out(people: People, as_person: AsPerson) -> None:

@@ -1,14 +1,18 @@
 """Base images by content: fetched once, verified by their checksum, shared read-only by all overlays.
 
 A file is written under a temporary name, synced and renamed, so a base file that exists is complete. Builds of
-one image, in this process or in others, wait for each other on a lock file.
+one image, in this process or in others, wait for each other on a lock file. A fetch that was cut off leaves what it
+has, and whoever wants the image next goes on there: after a restart of the control plane or of this agent as well.
 """
 
 import grp
 import hashlib
+import logging
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,10 +23,14 @@ from computeagent.protocol.guest_config import BootFile
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.images import WantedImage
 from computeagent.protocol.steps import FailureClass
+from controlplane.kernel.errors import Fenced, Unavailable
 from controlplane.kernel.kill_points import reach
+
+log = logging.getLogger(__name__)
 
 Fetched = GuestSpec | BootFile | WantedImage
 """What names an image, its checksum and its size."""
+_READ_BYTES = 2**20
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
 
 
@@ -61,14 +69,13 @@ class ImageCache:
         return sum(entry.stat().st_blocks * 512 for entry in self._directory.iterdir())
 
     def _fetch(self, image: Fetched, source: ImageSource, path: Path) -> None:
-        for left_behind in self._directory.glob(f"{path.name}.*.part"):
-            left_behind.unlink(missing_ok=True)
-        part = path.with_suffix(f".{os.getpid()}.part")
+        for left_by_a_release_before in self._directory.glob(f"{path.name}.*.part"):
+            left_by_a_release_before.unlink(missing_ok=True)
+        part = path.with_suffix(".part")
         try:
-            part.touch(mode=0o600, exist_ok=False)
-            with part.open("wb") as file:
+            with _part_opened(part) as file:
                 reach("computeagent.drivers.image_cache:writing")
-                _copy_verified(image, source(), file)
+                _copy_verified(image, source, file)
                 file.flush()
                 os.fsync(file.fileno())
             _read_only(part)
@@ -76,8 +83,18 @@ class ImageCache:
             part.rename(path)
             reach("computeagent.drivers.image_cache:renamed")
             directory_sync(self._directory)
-        finally:
+        except (Unavailable, Fenced):
+            raise  # cut off: what has come is right, and is gone on with
+        except BaseException:
             part.unlink(missing_ok=True)
+            raise
+
+
+def _part_opened(part: Path) -> BinaryIO:
+    """What has come of an image, to read and to write; it is for nobody else before it was verified."""
+    with suppress(FileNotFoundError):
+        part.chmod(0o600)  # one that was killed before the rename had it read-only
+    return os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "r+b")
 
 
 def _read_only(path: Path) -> None:
@@ -111,9 +128,39 @@ def sha256_of(image: Fetched) -> str:
     return match[1].lower()
 
 
-def _copy_verified(image: Fetched, chunks: Iterator[bytes], file: BinaryIO) -> None:
+def _copy_verified(image: Fetched, source: ImageSource, file: BinaryIO) -> None:
+    """Have the whole image in the file, which may have its beginning. Raises DriverError: it is another one's."""
+    had = file.seek(0, os.SEEK_END)
+    if had:
+        try:
+            _complete(image, source, file, had)
+        except DriverError as error:
+            log.warning("what an earlier fetch left is of no use, and all is fetched: %s", error.message)
+            file.seek(0)
+            file.truncate()
+        else:
+            return
+    _append(image, source(), file, hashlib.sha256())
+
+
+def _complete(image: Fetched, source: ImageSource, file: BinaryIO, had: int) -> None:
+    """Asked for the rest first: as long as nobody answers, gigabytes are not read again and again."""
+    rest: Iterator[bytes] = iter(())
+    if had != image.image_size_bytes:
+        chunks = source(had)
+        first = next(chunks, b"")
+        rest = chain([first], chunks)
+    log.info("image %s goes on after the %d bytes that are here", image.image_id, had)
     digest = hashlib.sha256()
-    size_bytes = 0
+    file.seek(0)
+    while piece := file.read(_READ_BYTES):
+        digest.update(piece)
+    _append(image, rest, file, digest)
+
+
+def _append(image: Fetched, chunks: Iterator[bytes], file: BinaryIO, digest: "hashlib._Hash") -> None:
+    """`digest` is of what the file has already."""
+    size_bytes = file.tell()
     for chunk in chunks:
         size_bytes += len(chunk)
         if image.image_size_bytes and size_bytes > image.image_size_bytes:

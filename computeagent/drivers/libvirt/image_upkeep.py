@@ -23,7 +23,7 @@ from computeagent.protocol.images import CachedImage
 EVERY_S = 2400.0
 GONE_S = 30 * 86400.0
 _BASE = re.compile(r"[0-9a-f]{64}")
-_PART = re.compile(r"[0-9a-f]{64}\.[0-9]+\.part")
+_PART = re.compile(r"[0-9a-f]{64}(\.[0-9]+)?\.part")
 _QCOW2 = b"QFI\xfb"
 _HEADER_BYTES = 20
 
@@ -97,7 +97,7 @@ class ImageUpkeep:
         return self._users / hashlib.sha256(os.fsencode(self._instances)).hexdigest()[:16]
 
     def _files(self) -> list[Path]:
-        """Base images, and what a killed download left."""
+        """Base images, and what downloads left that nobody went on with."""
         return [path for path in self._cache.iterdir() if _BASE.fullmatch(path.name) or _PART.fullmatch(path.name)]
 
     def _used(self) -> set[str]:

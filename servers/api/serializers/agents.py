@@ -27,6 +27,7 @@ class EnrolmentOutput(serializers.Serializer[Any]):
 class AgentOutput(serializers.ModelSerializer[AgentCredential]):
     """The secret of a host's agent: never itself, only what became of it."""
 
+    enrolled_at = serializers.DateTimeField(allow_null=True, help_text="Null: a token was made, and not used.")
     refusal = serializers.SerializerMethodField(help_text="Why the agent is locked out; empty: it is not.")
 
     class Meta:

@@ -10,8 +10,14 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet, ViewSet
 
 from controlplane.identity.api.callers import caller_of
-from servers.agent_api.credentials import credential_revoke, enrolment_command, enrolment_create
+from servers.agent_api.credentials import (
+    credential_of_host,
+    credential_revoke,
+    enrolment_command,
+    enrolment_create,
+)
 from servers.api.serializers.agents import AgentOutput, EnrolmentInput, EnrolmentOutput
+from servers.filtersets import AgentFilterSet
 from servers.models import AgentCredential
 
 
@@ -42,6 +48,7 @@ class AgentViewSet(ListModelMixin, GenericViewSet[AgentCredential]):
     policy = {"list": "hosts:read", "revoke": "hosts:write"}
     queryset = AgentCredential.objects.all()
     serializer_class = AgentOutput
+    filterset_class = AgentFilterSet
     lookup_field = "host"
     lookup_value_regex = "[^/]+"
     ordering_fields = ["host", "enrolled_at", "rotated_at", "revoked_at"]
@@ -49,6 +56,7 @@ class AgentViewSet(ListModelMixin, GenericViewSet[AgentCredential]):
     @extend_schema(request=None, responses=AgentOutput)
     @action(detail=True, methods=["post"])
     def revoke(self, request: Request, host: str) -> Response:
-        """Lock the agent of this host out at once. Its guests go on; it may be enrolled again."""
+        """Lock the agent of this host out at once, and end tokens for it. Guests go on; it may be enrolled again."""
         credential_revoke(host=host, user_id=caller_of(request).user_id)
-        return Response(AgentOutput(AgentCredential.objects.get(host=host)).data)
+        row = credential_of_host(host) or AgentCredential(host=host)  # a token that nobody used was all there was
+        return Response(AgentOutput(row).data)

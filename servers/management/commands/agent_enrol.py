@@ -5,8 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from computeagent.transport.address import ControlPlaneAddress
 from controlplane.kernel.errors import KilonovaError
-from servers.agent_api.credentials import enrolment_command, enrolment_create
+from servers.agent_api.credentials import credential_of_host, enrolment_command, enrolment_create
 
 
 class Command(BaseCommand):
@@ -27,8 +28,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Make the token and print the command."""
         try:
+            ControlPlaneAddress(options["url"])
             enrolment = enrolment_create(host=options["host"])
         except KilonovaError as error:
             raise CommandError(error.message) from error
         self.stdout.write(enrolment_command(enrolment, options["url"]))
         self.stderr.write(f"The token works once, for host {enrolment.host}, until {enrolment.expires_at:%H:%M %Z}.")
+        known = credential_of_host(enrolment.host)
+        if known is not None and known.revoked_at is None:
+            self.stderr.write(f"Host {known.host} has an agent already: its secret ends when the token is used.")

@@ -12,7 +12,10 @@ from servers.agent_api.credentials import credential_revoke
 class Command(BaseCommand):
     """For a stolen or retired machine. Its instances stay; the agent may be enrolled again."""
 
-    help = "Revoke the secret of the agent of one host at once; its guests go on, and it may be enrolled again."
+    help = (
+        "Revoke the secret of the agent of one host at once, and tokens for it; guests go on, and it may be enrolled "
+        "again."
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,4 +28,4 @@ class Command(BaseCommand):
             credential_revoke(host=options["host"])
         except KilonovaError as error:
             raise CommandError(error.message) from error
-        self.stdout.write(f"The secret of the agent of host {options['host']} is revoked.")
+        self.stdout.write(f"The secret of the agent of host {options['host']}, and tokens for it, are revoked.")

@@ -5,6 +5,7 @@ import shlex
 from datetime import timedelta
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.urls import URLResolver, get_resolver
 from rest_framework.test import APIClient
 
@@ -80,6 +81,38 @@ def test_who_may_see_and_revoke(who: world.People, person: str, status: int) -> 
 
 def test_revoking_what_is_not_there_is_not_found(who: world.People) -> None:
     assert client_for("admin", who).post("/api/agents/h9/revoke/").status_code == 404
+
+
+def test_revoking_a_token_that_nobody_used_says_that_there_is_no_secret(who: world.People) -> None:
+    enrolment_create(host="h9")
+    answer = client_for("admin", who).post("/api/agents/h9/revoke/")
+    assert (answer.status_code, answer.json()["host"], answer.json()["enrolled_at"]) == (200, "h9", None)
+    assert not AgentEnrolment.objects.filter(expires_at__gt=db_now()).exists()
+    assert client_for("admin", who).get("/api/agents/").json()["count"] == 0
+
+
+def test_agents_are_found_by_host(who: world.People) -> None:
+    for host in ("h1", "h2"):
+        credential_set(host=host, secret_digest=secret_digest(f"kna_{host}"))
+    (row,) = client_for("admin", who).get("/api/agents/?host=h2").json()["results"]
+    assert row["host"] == "h2"
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "kilonova.example.org", "https://a:b@kilonova.example.org"])
+def test_command_is_not_printed_with_an_address_that_no_agent_takes(who: world.People, url: str) -> None:
+    with pytest.raises(CommandError, match=r"no address such as|no name and no password"):
+        call_command("agent_enrol", "--host", "cmp-7", "--url", url)
+    assert not AgentEnrolment.objects.exists()
+
+
+def test_command_says_that_an_enrolled_host_gets_another_secret(
+    who: world.People, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("agent_enrol", "--host", "cmp-7")
+    assert "has an agent" not in capsys.readouterr().err
+    credential_set(host="cmp-7", secret_digest=SECRET)
+    call_command("agent_enrol", "--host", "cmp-7")
+    assert "Host cmp-7 has an agent already: its secret ends when the token is used." in capsys.readouterr().err
 
 
 def test_revoked_secret_is_listed_with_who_did_it(who: world.People) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.launcher.children import web_command
+from controlplane.launcher.web.routes import largest_body
 from tests.fixtures.processes import ROOT
 from tests.fixtures.proxies import EXAMPLE_MACHINES, Caddy, Nginx, Proxy, certificates_make
 
@@ -22,6 +23,31 @@ def test_proxy_takes_its_configuration(kind: type[Proxy], is_mutual: bool, tmp_p
     certificates = certificates_make(tmp_path / "tls")
     done = kind(tmp_path / "proxy", certificates, EXAMPLE_MACHINES, is_mutual=is_mutual).check()
     assert done.returncode == 0, done.stderr
+
+
+def nginx_largest_body(path: str) -> int | None:
+    """What nginx lets through to this path, in bytes; None for any number. As nginx chooses among locations."""
+    text = (ROOT / "install/web/nginx.conf").read_text()
+    found = re.findall(r"location (?:(=|~) )?(\S+) \{(.*?)\n        \}", text, re.DOTALL)
+    exact = [body for kind, at, body in found if kind == "=" and at == path]
+    by_pattern = [body for kind, at, body in found if kind == "~" and re.match(at, path)]
+    prefixes = sorted((at, body) for kind, at, body in found if not kind and path.startswith(at))
+    chosen = (*exact, *by_pattern, prefixes[-1][1])[0]
+    (mib,) = (
+        re.findall(r"client_max_body_size (\d+)m?;", chosen) or re.findall(r"client_max_body_size (\d+)m;", text)[:1]
+    )
+    return int(mib) * 2**20 or None
+
+
+@pytest.mark.parametrize("path", ["/agent/v1/report", "/admin/servers/image/add/", "/api/instances/", "/login/"])
+def test_nginx_refuses_no_body_that_the_web_server_takes(path: str) -> None:
+    assert (nginx_largest_body(path) or 0) >= largest_body(path)
+
+
+@pytest.mark.parametrize("path", ["/agent/v1/upload_piece", "/api/images/one/file/", "/image/v2/images/one/file"])
+def test_nginx_leaves_the_size_of_images_and_their_pieces_to_the_web_server(path: str) -> None:
+    """It follows IMAGE_MAX_BYTES, also that of a piece where the store is S3."""
+    assert nginx_largest_body(path) is None
 
 
 UNITS = {

@@ -127,6 +127,37 @@ def test_enrolment_whose_answer_was_lost_is_asked_for_again(
     assert secret.read() == current
 
 
+def test_same_command_again_changes_nothing(
+    who: world.People, address: ControlPlaneAddress, secret: SecretFile
+) -> None:
+    token = enrolment_create(host="h1").token
+    enrol(address, secret, host="h1", token=token)
+    current = secret.read()
+    enrol(address, secret, host="h1", token=token)
+    assert (secret.read(), secret.waiting()) == (current, None)
+    assert AgentCredential.objects.get().digest == secret_digest(str(current))
+    with pytest.raises(Forbidden, match="does not enrol host h2"):
+        enrol(address, secret, host="h2", token=token)
+    credential_revoke(host="h1")
+    with pytest.raises(Forbidden, match="does not enrol host h1"):
+        enrol(address, secret, host="h1", token=token)
+
+
+def test_token_that_is_refused_leaves_no_secret_that_waits(
+    who: world.People, address: ControlPlaneAddress, secret: SecretFile
+) -> None:
+    """One would be taken for a rotation that was cut, and each start with a used token would rotate."""
+    token = enrolment_create(host="h1").token
+    enrol(address, secret, host="h1", token=token)
+    with pytest.raises(Forbidden):
+        enrol(address, secret, host="h1", token="kn_nonsense")
+    assert secret.waiting() is None
+    begun = secret.next_secret()
+    with pytest.raises(Forbidden):
+        enrol(address, secret, host="h1", token="kn_nonsense")
+    assert secret.waiting() == begun, "what a cut rotation left is not this token's to end"
+
+
 def test_expired_token_enrols_nobody(who: world.People, address: ControlPlaneAddress, secret: SecretFile) -> None:
     token = enrolment_create(host="h1").token
     AgentEnrolment.objects.update(expires_at="2020-01-01T00:00:00Z")

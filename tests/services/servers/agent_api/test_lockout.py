@@ -1,16 +1,24 @@
 """A host whose agent is locked out gets nothing new at once, and what it had not begun goes elsewhere."""
 
 import logging
+import uuid
 
 import pytest
 
 from computeagent.protocol.wire import secret_digest
-from controlplane.kernel.errors import Invalid
+from controlplane.kernel.errors import Conflict, Forbidden, Invalid, NotFound
 from controlplane.work.models import Work
 from placement.models import Allocation
 from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
 from scheduling.models import BuildFailures, Service
-from servers.agent_api.credentials import credential_host, credential_revoke, credential_set, enrolment_create
+from servers.agent_api.credentials import (
+    credential_host,
+    credential_revoke,
+    credential_set,
+    enrolment_create,
+    enrolment_redeem,
+)
+from servers.agent_api.host_ownership import host_ownership_claim
 from servers.agent_api.stranded_builds import stranded_builds_leave
 from servers.hosts.domain.host_names import RESERVED
 from servers.instances.services.delete import instance_delete
@@ -61,6 +69,36 @@ def test_what_an_operator_said_of_the_host_stays(who: world.People) -> None:
     credential_revoke(host="h1")
     credential_set(host="h1", secret_digest=secret_digest("kna_new"))
     assert (service().disabled, service().disabled_reason) == (True, "new memory")
+
+
+def test_token_that_nobody_used_is_revoked_before_the_host_is_enrolled() -> None:
+    token = enrolment_create(host="h9").token
+    credential_revoke(host="h9")
+    with pytest.raises(Forbidden, match="does not enrol host h9"):
+        enrolment_redeem(host="h9", token=token, secret_digest=SECRET)
+    assert not AgentCredential.objects.exists()
+    with pytest.raises(NotFound, match="no agent's secret and no token"):
+        credential_revoke(host="h9")
+
+
+def test_token_of_a_host_that_was_revoked_before_is_revoked(who: world.People) -> None:
+    credential_revoke(host="h1")
+    token = enrolment_create(host="h1").token
+    credential_revoke(host="h1")
+    with pytest.raises(Forbidden, match="does not enrol host h1"):
+        enrolment_redeem(host="h1", token=token, secret_digest=secret_digest("kna_new"))
+
+
+def test_heartbeat_that_a_revocation_overtook_says_so_and_gets_nothing(who: world.People) -> None:
+    """It was let in before, and claims its host after: with instances there, and without any."""
+    agent = str(uuid.uuid4())
+    host_ownership_claim(host="h1", agent_id=agent, guests=())
+    credential_revoke(host="h1")
+    for _ in range(2):
+        with pytest.raises(Conflict, match="This secret is no agent's"):
+            host_ownership_claim(host="h1", agent_id=agent, guests=())
+    credential_set(host="h1", secret_digest=secret_digest("kna_new"))
+    host_ownership_claim(host="h1", agent_id=agent, guests=())
 
 
 def test_host_that_never_registered_can_be_revoked() -> None:

@@ -20,7 +20,7 @@ from computeagent.protocol.power import PowerState
 from computeagent.protocol.refusals import DoorRefused
 from computeagent.protocol.steps import BuildFailure, FailureClass, StepEnd
 from computeagent.protocol.work import AgentLease, Wakeup, WorkKind, WorkOrder, WorkWakeup
-from controlplane.kernel.errors import Conflict, Fenced, Invalid, NotFound, Unavailable
+from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, NotFound, Unavailable
 from tests.units.computeagent.agent.documents_asked import DocumentsAsked
 from tests.units.computeagent.agent.images_asked import ImagesAsked
 from tests.units.computeagent.agent.networks_asked import NetworksAsked
@@ -77,7 +77,7 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
         self.pending_wakeups: list[Wakeup] = []
         self.sends_wakeups = True
         self.away = False
-        self.refusal = self.door_refusal = ""
+        self.refusal = self.door_refusal = self.secret_of = ""
         self.turned_away = 0
         self.is_grouped = True
         self.group_allows = True
@@ -151,6 +151,8 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
             if self.door_refusal:
                 self.turned_away += 1
                 raise DoorRefused(self.door_refusal)
+            if self.secret_of not in ("", host):
+                raise Forbidden(f"The secret of host {self.secret_of} says nothing about host {host}.")
 
     def void_leases(self, *, host: str, owner_prefix: str) -> None:
         """See Conductor."""

@@ -14,6 +14,7 @@ class ImagesAsked:
 
     def __init__(self) -> None:
         self.wanted_images: dict[str, WantedImage] = {}
+        self.wanted_from: list[int] = []
         self.images_told: list[list[str]] = []
         self.image_progress: list[tuple[str, CacheState, str]] = []
 
@@ -33,6 +34,7 @@ class ImagesAsked:
         """See Conductor."""
         if image_id not in self.wanted_images:
             raise NotFound("this image is not wanted here")
+        self.wanted_from.append(offset)
         yield self.image[offset:]
 
     def image_cache_progress(

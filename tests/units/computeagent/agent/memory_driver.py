@@ -43,6 +43,7 @@ class MemoryDriver:
         self.passwords: list[tuple[str, str]] = []
         self.first_boots: list[FirstBoot] = []
         self.images_present: dict[str, bytes] = {}
+        self.images_begun: dict[str, bytes] = {}
         self.failures: dict[str, list[Exception]] = {}
         self.gates: dict[str, threading.Event] = {}
         self.entered: dict[str, threading.Event] = {}
@@ -102,7 +103,7 @@ class MemoryDriver:
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
         """See Driver."""
         self._begin("prepare_image")
-        data = b"".join(source())
+        data = self._whole(guest.image_checksum, source)
         if not data:
             raise DriverError("empty image")
         self.images.append(data)
@@ -258,8 +259,12 @@ class MemoryDriver:
         """See Driver."""
         if waiting := self.failures.get("cache_image"):
             raise waiting.pop(0)
-        self.images_present[image.image_checksum] = b"".join(source())
+        self.images_present[image.image_checksum] = self._whole(image.image_checksum, source)
         return None
+
+    def _whole(self, checksum: str, source: ImageSource) -> bytes:
+        begun = self.images_begun.get(checksum, b"")
+        return begun + b"".join(source(len(begun)))
 
     def cached_images(self) -> list[CachedImage]:
         """See Driver."""

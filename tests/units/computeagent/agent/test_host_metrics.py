@@ -10,6 +10,7 @@ from computeagent.agent.host_metrics import (
     frequency,
     load,
     memory,
+    network_cards,
     network_counters,
     network_rates,
     uptime,
@@ -67,7 +68,7 @@ def test_time_that_was_counted_backwards_counts_as_none() -> None:
 
 def test_shares_of_a_moment_are_those_of_before(tmp_path: Path) -> None:
     times = iter((0.0, 60.0, 60.5))
-    meter = HostMetrics(tmp_path, proc=machine(tmp_path), clock=lambda: next(times))
+    meter = HostMetrics(tmp_path, proc=machine(tmp_path), cards=tmp_path / "none", clock=lambda: next(times))
     machine(tmp_path, stat=STAT.replace("100 20 30 400", "130 20 30 470"))
     assert meter.measured()["cpu.percent"] == 30.0
     machine(tmp_path, stat=STAT.replace("100 20 30 400", "999 20 30 470"))
@@ -102,6 +103,23 @@ def test_only_the_machines_own_interfaces_are_counted() -> None:
     }
 
 
+def test_what_lies_on_another_interface_is_counted_once() -> None:
+    """A bond, a VLAN and a bridge carry what their cards do."""
+    with_bond = NET_DEV + "".join(
+        f"{name}: 1000 10 1 2 0 0 0 0 2000 20 3 4 0 0 0 0\n" for name in ("bond0", "bond0.7", "br0", "team0")
+    )
+    cards = frozenset({"eth0", "enp3s0"})
+    assert network_counters(with_bond, cards) == network_counters(NET_DEV)
+
+
+def test_cards_are_the_interfaces_that_have_a_device(tmp_path: Path) -> None:
+    for name, has_device in (("eth0", True), ("bond0", False), ("lo", False)):
+        (tmp_path / name / ("device" if has_device else "statistics")).mkdir(parents=True)
+    (tmp_path / "bonding_masters").write_text("bond0\n")
+    assert network_cards(tmp_path) == {"eth0"}
+    assert network_cards(tmp_path / "gone") == frozenset()
+
+
 def test_rates_are_bytes_a_second_and_none_after_a_restart() -> None:
     before = Reading(10.0, network={"rx.bytes": 100, "tx.bytes": 50})
     now = Reading(20.0, network={"rx.bytes": 300, "tx.bytes": 10})
@@ -110,7 +128,7 @@ def test_rates_are_bytes_a_second_and_none_after_a_restart() -> None:
 
 def test_measures_what_a_machine_says(tmp_path: Path) -> None:
     times = iter((0.0, 60.0))
-    meter = HostMetrics(tmp_path, proc=machine(tmp_path), clock=lambda: next(times))
+    meter = HostMetrics(tmp_path, proc=machine(tmp_path), cards=tmp_path / "none", clock=lambda: next(times))
     machine(tmp_path, stat=STAT.replace("100 20 30 400", "130 20 30 470"), net_dev=NET_DEV.replace(" 1000 ", " 7000 "))
     found = meter.measured()
     assert (found["cpu.percent"], found["cpu.idle.percent"], found["cpu.load.5m"]) == (30.0, 70.0, 1.25)
@@ -121,7 +139,7 @@ def test_measures_what_a_machine_says(tmp_path: Path) -> None:
 
 
 def test_machine_that_says_nothing_has_no_metrics(tmp_path: Path) -> None:
-    assert HostMetrics(tmp_path / "gone", proc=tmp_path).measured() == {}
+    assert HostMetrics(tmp_path / "gone", proc=tmp_path, cards=tmp_path).measured() == {}
 
 
 def test_this_machine_can_be_measured(tmp_path: Path) -> None:

@@ -52,6 +52,18 @@ def test_agent_ends_before_it_opens_its_hypervisor_or_asks(world: World) -> None
     assert world.driver.verbs == []
 
 
+def test_name_that_the_control_plane_refuses_is_not_kept(world: World) -> None:
+    """As of an agent that was enrolled, and is started under another name before it ever served."""
+    world.conductor.secret_of = "h1"
+    agent = Agent(host="h2", conductor=world.conductor, open_driver=world.driver.opened, state_dir=world.state_dir)
+    with pytest.raises(HostRefused, match="says nothing about host h2"):
+        agent.run()
+    assert not (world.state_dir / HOST_FILE).exists()
+    world.start()
+    eventually(lambda: world.conductor.heartbeats > 0)
+    assert (world.state_dir / HOST_FILE).read_text() == "h1\n"
+
+
 def test_agent_that_is_forced_down_takes_no_work_until_that_ends(world: World) -> None:
     world.conductor.forced_down = True
     world.start()

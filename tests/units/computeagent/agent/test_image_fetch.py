@@ -40,6 +40,14 @@ def test_image_begins_anew_when_nothing_comes_at_all(world: World) -> None:
     assert world.driver.images == [b"image bytes"]
 
 
+def test_image_goes_on_after_what_an_earlier_fetch_left(world: World) -> None:
+    world.driver.images_begun[guest_spec().image_checksum] = b"imag"
+    row = build(world, (0, Unavailable("nobody there")), (3, Unavailable("cut")))
+    eventually(lambda: row.vm_state == "active")
+    assert world.conductor.image_asked == [4, 4, 7]
+    assert world.driver.images == [b"image bytes"]
+
+
 def test_control_plane_that_sends_too_many_is_asked_until_it_has_a_place(world: World) -> None:
     busy = [(0, Unavailable("16 downloads already", wait_s=0.01)) for _ in range(12)]
     row = build(world, *busy, (4, Unavailable("cut")), *busy)

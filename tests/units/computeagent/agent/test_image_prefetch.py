@@ -67,6 +67,14 @@ def test_control_plane_that_is_busy_is_asked_again_and_nothing_is_said_to_have_f
     assert world.conductor.image_progress[-1] == ("i1", CacheState.CACHED, "")
 
 
+def test_fetch_goes_on_after_what_the_cache_has_of_it(world: World, prefetch: ImagePrefetch) -> None:
+    world.conductor.wanted_images["i1"] = WANTED
+    world.driver.images_begun[SUM] = b"imag"
+    prefetch.tick("1")
+    assert world.conductor.wanted_from == [4]
+    assert world.driver.images_present == {SUM: world.conductor.image}
+
+
 def test_image_without_data_is_told_as_failed(world: World, prefetch: ImagePrefetch) -> None:
     world.conductor.wanted_images["i1"] = WANTED
     world.driver.failures["cache_image"] = [Conflict("Image x is queued; it has no data yet.")]

@@ -1,7 +1,11 @@
 """Where the control plane is: what is said on the way there may be read by others."""
 
 import logging
+import threading
 from argparse import Namespace
+from base64 import b64encode
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -52,3 +56,39 @@ def test_agent_warns_of_it_before_anything_is_sent(
     with caplog.at_level(logging.WARNING):
         conductor_of_arguments(options(tmp_path, url), lambda _: None)
     assert caplog.text.count(WARNED) == count
+
+
+class ProxyThatAsksWho(BaseHTTPRequestHandler):
+    """Lets one person through, and answers for the control plane."""
+
+    let_in = f"Basic {b64encode(b'agents:p@ss:word').decode()}"
+
+    def do_POST(self) -> None:
+        is_known = self.headers.get("Proxy-Authorization") == self.let_in
+        self.send_response(200 if is_known and self.path.startswith("http://cloud.example.org/") else 407)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def proxy() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), ProxyThatAsksWho)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(("who", "status"), [("agents:p%40ss:word@", 200), ("agents@", 407), ("", 407)])
+def test_proxy_is_told_who_asks(proxy: str, monkeypatch: pytest.MonkeyPatch, who: str, status: int) -> None:
+    for name in ("HTTP_PROXY", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", f"http://{who}{proxy}")
+    answer = (
+        ControlPlaneAddress("http://cloud.example.org").pool().request("POST", "http://cloud.example.org/agent/v1/x")
+    )
+    assert answer.status == status

@@ -1,3 +1,4 @@
+import errno
 import grp
 import hashlib
 import os
@@ -14,6 +15,7 @@ from computeagent.drivers.libvirt.image_cache import ImageCache, sha256_of
 from computeagent.drivers.libvirt.qemu_img import image_inspect, overlay_create
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.steps import FailureClass
+from controlplane.kernel.errors import Unavailable
 
 CONTENT = b"an image" * 1000
 
@@ -150,6 +152,95 @@ def test_left_over_part_of_a_killed_build_is_removed(guest_spec: GuestSpec, tmp_
 
     cache.ensure(guest, lambda: iter([CONTENT]))
 
+    assert list(tmp_path.glob("*.part")) == []
+
+
+class CutSource:
+    """An image that is cut off after so many bytes the first time, as when the control plane goes away."""
+
+    def __init__(self, cut_after: int, content: bytes = CONTENT) -> None:
+        self.asked: list[int] = []
+        self._cut_after = cut_after
+        self._content = content
+
+    def __call__(self, offset: int = 0) -> Iterator[bytes]:
+        self.asked.append(offset)
+        is_cut = len(self.asked) == 1
+        yield from pieces(self._content[offset : self._cut_after if is_cut else None])
+        if is_cut:
+            raise Unavailable("the control plane does not answer")
+
+
+def pieces(content: bytes) -> Iterator[bytes]:
+    return (content[n : n + 100] for n in range(0, len(content), 100))
+
+
+def test_fetch_that_was_cut_off_goes_on_where_it_was(guest_spec: GuestSpec, tmp_path: Path) -> None:
+    guest, source = with_content(guest_spec), CutSource(300)
+    with pytest.raises(Unavailable):
+        ImageCache(tmp_path).ensure(guest, source)
+    assert ImageCache(tmp_path).ensure(guest, source).read_bytes() == CONTENT
+    assert source.asked == [0, 300]
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def test_fetch_goes_on_after_the_agent_was_killed(guest_spec: GuestSpec, tmp_path: Path) -> None:
+    cache, guest, source = ImageCache(tmp_path), with_content(guest_spec), CutSource(0)
+    source.asked.append(0)
+    part = cache.path(guest).with_suffix(".part")
+    part.write_bytes(CONTENT[:700])
+    part.chmod(0o440)
+    assert cache.ensure(guest, source).read_bytes() == CONTENT
+    assert source.asked == [0, 700]
+
+
+def test_what_was_whole_before_a_kill_is_asked_for_no_more(guest_spec: GuestSpec, tmp_path: Path) -> None:
+    cache, guest, source = ImageCache(tmp_path), with_content(guest_spec), CutSource(0)
+    cache.path(guest).with_suffix(".part").write_bytes(CONTENT)
+    assert cache.ensure(guest, source).read_bytes() == CONTENT
+    assert source.asked == []
+
+
+@pytest.mark.parametrize("left", [b"x" * 300, b"x" * len(CONTENT), CONTENT + b"more"])
+def test_what_a_loss_of_power_left_wrong_is_fetched_whole(guest_spec: GuestSpec, tmp_path: Path, left: bytes) -> None:
+    cache, guest = ImageCache(tmp_path), with_content(guest_spec)
+    cache.path(guest).with_suffix(".part").write_bytes(left)
+    asked: list[int] = []
+
+    def source(offset: int = 0) -> Iterator[bytes]:
+        asked.append(offset)
+        return pieces(CONTENT[offset:])
+
+    assert cache.ensure(guest, source).read_bytes() == CONTENT
+    assert asked[-1] == 0
+
+
+def test_control_plane_that_stays_away_has_nothing_read_back(guest_spec: GuestSpec, tmp_path: Path) -> None:
+    """Who asks again every ten seconds for an hour does not read the same gigabytes each time."""
+    cache, guest = ImageCache(tmp_path), with_content(guest_spec)
+    part = cache.path(guest).with_suffix(".part")
+    part.write_bytes(CONTENT[:300])
+    read_at = part.stat().st_atime_ns
+    os.utime(part, ns=(read_at - 10**12, part.stat().st_mtime_ns))
+    before = part.stat().st_atime_ns
+
+    def away(offset: int = 0) -> Iterator[bytes]:
+        raise Unavailable("the control plane does not answer")
+        yield b""
+
+    with pytest.raises(Unavailable):
+        cache.ensure(guest, away)
+    assert part.stat().st_atime_ns == before
+    assert part.read_bytes() == CONTENT[:300]
+
+
+def test_part_that_fits_on_no_disk_is_not_kept(guest_spec: GuestSpec, tmp_path: Path) -> None:
+    def source(offset: int = 0) -> Iterator[bytes]:
+        yield CONTENT[:300]
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(DriverError, match="No space left"):
+        ImageCache(tmp_path).ensure(with_content(guest_spec), source)
     assert list(tmp_path.glob("*.part")) == []
 
 
