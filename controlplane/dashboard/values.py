@@ -134,6 +134,7 @@ WORK_KINDS = (
     gettext_noop("Start"),
     gettext_noop("Stop"),
     gettext_noop("Suspend"),
+    gettext_noop("Trigger crash dump"),
     gettext_noop("Unpause"),
     gettext_noop("Unrescue"),
     gettext_noop("Unshelve"),

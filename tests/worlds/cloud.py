@@ -69,7 +69,7 @@ def _person(name: str, project: Project, role: Role) -> Caller:
 def client_of(caller: Caller) -> APIClient:
     """An API client with a fresh token."""
     client = APIClient()
-    client.credentials(HTTP_X_AUTH_TOKEN=fresh_token(caller))
+    client.credentials(HTTP_X_AUTH_TOKEN=token_issue_own(caller=caller).token)
     return client
 
 

@@ -20,6 +20,7 @@ WORDS = {
     "id": "ID",
     "uuid": "ID",
     "ip": "IP",
+    "ipv6": "IPv6",
     "url": "URL",
     "cidr": "CIDR",
     "dhcp": "DHCP",

@@ -12,6 +12,7 @@ FIRST = (
     gettext_noop("failure class"),
     gettext_noop("host blame"),
     gettext_noop("IP version"),
+    gettext_noop("IPv6 mode"),
     gettext_noop("MAC"),
     gettext_noop("MTU"),
     gettext_noop("NUMA topology"),

@@ -16,7 +16,7 @@ from servers.instances.services.notifications import Phase, emit_action
 from servers.models import Instance
 from servers.states import TaskState, VmState
 
-SUPERSEDED = tuple(rule for rule in HOST_ACTIONS.values() if rule.task in REBOOT.task_states)
+SUPERSEDED = tuple(rule for rule in HOST_ACTIONS.values() if rule.task and rule.task in REBOOT.task_states)
 """Actions that a hard reboot takes the place of: soft and hard reboots, pause, unpause, suspend and resume."""
 WORDS = _("A hard reboot took its place.")
 

@@ -13,7 +13,7 @@ from scheduling.fleet.services.service_states import service_disable
 from servers.agent_api import conductor_connect
 from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
-from tests.worlds.cloud import cloud, create, finish_builds, instance_of, order, pump
+from tests.worlds.cloud import cloud, create, finish_builds, flavor, host, image, instance_of, order, people, pump
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Heard = Callable[[], set[str]]
@@ -38,11 +38,14 @@ def heard() -> Iterator[Heard]:
 
 
 def test_life_of_an_instance(heard: Heard) -> None:
-    people = unwrap(cloud)("h1")  # made by services now: rows that are remembered tell nothing
+    who = people()
+    flavor()
+    image()
+    unwrap(host)("h1")  # made by services now: rows that are remembered tell nothing
     assert heard() >= {HOSTS, host_topic("h1")}
 
-    made = create(people.member)[0]
-    project = project_topic(people.member.project_id)
+    made = create(who.member)[0]
+    project = project_topic(who.member.project_id)
     of_it = {instance_topic(made.pk), project, INSTANCES}
     assert heard() == of_it | {WORK}
 
@@ -58,18 +61,18 @@ def test_life_of_an_instance(heard: Heard) -> None:
     )
     assert heard() >= of_it | {WORK}
 
-    instance_delete(caller=people.member, instance_id=made.pk)
+    instance_delete(caller=who.member, instance_id=made.pk)
     assert heard() >= of_it
 
 
 def test_actions_and_hosts(heard: Heard) -> None:
-    people = cloud("h1")
-    made = create(people.member)[0]
+    who = cloud("h1")
+    made = create(who.member)[0]
     pump()
     finish_builds()
     heard()
-    instance_act(caller=people.member, instance_id=made.pk, action="stop", arguments={})
-    of_it = {instance_topic(made.pk), project_topic(people.member.project_id), INSTANCES}
+    instance_act(caller=who.member, instance_id=made.pk, action="stop", arguments={})
+    of_it = {instance_topic(made.pk), project_topic(who.member.project_id), INSTANCES}
     assert heard() == of_it | {WORK, host_topic("h1")}
     service_disable(host="h1", reason="new memory")
     assert heard() == {HOSTS, host_topic("h1")}
@@ -77,11 +80,11 @@ def test_actions_and_hosts(heard: Heard) -> None:
 
 
 def test_what_is_refused_tells_nothing(heard: Heard) -> None:
-    people = cloud("h1")
-    made = create(people.member)[0]
+    who = cloud("h1")
+    made = create(who.member)[0]
     pump()
     finish_builds()
     heard()
     with pytest.raises(Exception, match="is active"):
-        instance_act(caller=people.member, instance_id=made.pk, action="start", arguments={})
+        instance_act(caller=who.member, instance_id=made.pk, action="start", arguments={})
     assert heard() == set()

@@ -29,7 +29,8 @@ DEVICES = [
 def guest_of(*, vcpus: int = 4, properties: dict[str, str] | None = None, **extra_specs: str) -> GuestSpec:
     """The guest of a new instance on h1, as its agent gets it."""
     specs = {f"hw:{key}": value for key, value in extra_specs.items()}
-    who = world.cloud("h1", numa_topology=FakeDriver("n").host_report().numa_topology)
+    topology = FakeDriver("n").host_report().numa_topology
+    who = world.cloud("h1", numa_topology=topology, traits=("CUSTOM_LOCKED_MEMORY",))
     world.flavor("shaped", vcpus=vcpus, extra_specs=specs)
     world.image("shaped", properties=properties or {})
     world.create(who.member, flavor="shaped", image="shaped")
