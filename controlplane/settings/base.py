@@ -172,7 +172,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": [
         "controlplane.identity.api.permissions.RoleRequired",
-        "controlplane.infra.api.filtering.KnownParameters",
+        "controlplane.infra.api.filtering.KnownInput",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["controlplane.infra.api.parsers.BodyParser"],

@@ -1,4 +1,6 @@
-"""Every route of /api/ reads a closed set of query parameters, which is that of the document, with every verb."""
+"""Every route of /api/ reads a closed set of query parameters, which is that of the document, with every verb, and no
+body where the document has none.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -35,9 +37,9 @@ def _filtersets() -> list[type[Any]]:
     return sorted(found - {ListFilterSet}, key=lambda each: (each.__module__, each.__name__))
 
 
-def _refused(client: Any, call: ApiCall, query: str) -> dict[str, Any]:
-    """The reasons by parameter of a call that is refused with 400; else none."""
-    answer = client.generic(call.method, f"{call.path}?{query}", content_type="application/json")
+def _refused(client: Any, call: ApiCall, query: str = "", body: str = "") -> dict[str, Any]:
+    """The reasons by parameter or field of a call that is refused with 400; else none."""
+    answer = client.generic(call.method, f"{call.path}?{query}", body, content_type="application/json")
     reasons: dict[str, Any] = answer.json()["error"]["reasons"] if answer.status_code == 400 else {}
     return reasons
 
@@ -56,6 +58,17 @@ def test_unknown_parameter_is_refused_and_what_the_document_names_is_read() -> N
         for call in CALLS
     }
     assert {call: reasons for call, reasons in refused.items() if reasons.keys() != {UNKNOWN}} == {}
+
+
+@pytest.mark.django_db
+def test_body_is_refused_where_none_is_read() -> None:
+    client = world.client_of(world.people().admin)
+    without = [call for call in CALLS if call.method in {"POST", "PUT", "PATCH", "DELETE"} and not call.has_body]
+    assert len(without) > 60
+    refused = {str(call): _refused(client, call, body='{"no_such_field": 1}') for call in without}
+    assert {call: reasons for call, reasons in refused.items() if reasons.keys() != {"no_such_field"}} == {}
+    answer = client.generic(without[0].method, without[0].path, "[1]", content_type="application/json")
+    assert (answer.status_code, answer.json()["error"]["field"]) == (400, "body")
 
 
 @pytest.mark.parametrize("filterset", _filtersets(), ids=lambda each: each.__name__)

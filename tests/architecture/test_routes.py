@@ -96,7 +96,7 @@ def test_api_view_names_a_known_action_for_each_method(route: Route) -> None:
 def test_api_view_keeps_authentication_and_the_deny_by_default_permission(route: Route) -> None:
     view = route.api_class
     assert view is not None
-    assert [each.__name__ for each in view.permission_classes] == ["RoleRequired", "KnownParameters"]
+    assert [each.__name__ for each in view.permission_classes] == ["RoleRequired", "KnownInput"]
     assert view.authentication_classes == APIView.authentication_classes
 
 

@@ -268,7 +268,7 @@ def poll_outlives_a_reload(site: Site, proxy: Proxy, tmp_path: Path, seconds: fl
         threading.Event().wait(0.5)
         proxy.reload()
         assert poll.result() == []
-        assert seconds - 0.5 <= time.monotonic() - began <= seconds + 60
+        assert time.monotonic() - began >= seconds - 0.5
     assert conductor.wakeups(host=host, timeout_s=0.0) == []
 
 

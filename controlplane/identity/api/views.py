@@ -42,7 +42,7 @@ from controlplane.identity.services import (
     user_update,
 )
 from controlplane.infra.api.errors import kernel_body
-from controlplane.infra.api.filtering import KnownParameters
+from controlplane.infra.api.filtering import KnownInput
 from controlplane.kernel.errors import NotFound
 
 Row = TypeVar("Row", bound=Model)
@@ -74,9 +74,7 @@ class TokenView(ListAPIView[Token]):
     def get_permissions(self) -> list[BasePermission]:
         """Anybody may try to log in."""
         return (
-            [AllowAny(), KnownParameters()]
-            if self._is_login()
-            else cast("list[BasePermission]", super().get_permissions())
+            [AllowAny(), KnownInput()] if self._is_login() else cast("list[BasePermission]", super().get_permissions())
         )
 
     def _is_login(self) -> bool:

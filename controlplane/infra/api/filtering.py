@@ -1,6 +1,6 @@
 """Query parameters of the own REST API are a closed set, as the fields of bodies are: a typo must not silently show
 everything. What a view reads is what its part of the OpenAPI document says (`extend_schema(parameters=...)`), and in
-lists also their filters, their order and their pages.
+lists also their filters, their order and their pages. Where it says that a method has no body, none is taken.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,25 +20,43 @@ from controlplane.kernel.errors import Invalid, InvalidFields
 
 LONGEST_NAME = 80
 """Characters of a name that are said back."""
+WRITES = {"POST", "PUT", "PATCH", "DELETE"}
 
 
-class KnownParameters(BasePermission):
+class KnownInput(BasePermission):
     """Stands behind the check of roles, the last thing that every view does first: strangers learn no names."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """True. Raises InvalidFields for parameters that the view does not read, and for one that is given twice."""
-        asked = request.query_params
+        """True. Raises InvalidFields for parameters that the view does not read, for one that is given twice, and for a
+        body where it reads none.
+        """
         handler = _handler_of(view, request)
-        if not asked or handler is None:
-            return True
-        known = dict(_parameters(view, request, handler))
-        problems = {name[:LONGEST_NAME]: [_unknown(name, known)] for name in asked if name not in known}
-        for name, is_list in known.items():
-            if not is_list and len(asked.getlist(name)) > 1:
-                problems[name] = ["It may be given once."]
-        if problems:
-            raise InvalidFields(problems)
+        if handler is not None:
+            _check_parameters(request, view, handler)
+            _check_body(request, view, handler)
         return True
+
+
+def _check_parameters(request: Request, view: Any, handler: Any) -> None:
+    asked = request.query_params
+    if not asked:
+        return
+    known = dict(_parameters(view, request, handler))
+    problems = {name[:LONGEST_NAME]: [_unknown(name, known)] for name in asked if name not in known}
+    for name, is_list in known.items():
+        if not is_list and len(asked.getlist(name)) > 1:
+            problems[name] = ["It may be given once."]
+    if problems:
+        raise InvalidFields(problems)
+
+
+def _check_body(request: Request, view: Any, handler: Any) -> None:
+    """Clients that always send one may send an empty object."""
+    if request.method not in WRITES or _Declared.of(view, request, handler).has_body or not request.data:
+        return
+    if isinstance(request.data, dict):
+        raise InvalidFields({str(name)[:LONGEST_NAME]: ["There is no such field."] for name in request.data})
+    raise Invalid("Nothing is read from the body here.", field="body")
 
 
 class KnownFilters(DjangoFilterBackend):
@@ -65,18 +83,23 @@ class KnownOrder(OrderingFilter):
 class _Declared:
     """What the document says of a handler, read once in a process."""
 
-    made: ClassVar[dict[Any, tuple[dict[str, bool], bool]]] = {}
+    made: ClassVar[dict[Any, "_Declared"]] = {}
+
+    def __init__(self, schema: Any) -> None:
+        self.parameters = dict(_in_query(schema.get_override_parameters()))
+        """Its own, each with whether it may be given several times."""
+        self.is_list: bool = schema._is_list_view()
+        self.has_body = schema.method != "DELETE" and schema.get_request_serializer() is not None
 
     @classmethod
-    def of(cls, view: Any, request: Request, handler: Any) -> tuple[dict[str, bool], bool]:
-        """Its own parameters, each with whether it may be given several times; and whether it answers a list."""
+    def of(cls, view: Any, request: Request, handler: Any) -> "_Declared":
         method = "GET" if request.method == "HEAD" else str(request.method)
         key = (type(view), handler.__name__, method)
         if key not in cls.made:
             kind = getattr(handler, "kwargs", {}).get("schema") or type(view.schema)
             schema = kind()
             schema.view, schema.method, schema.path = view, method, ""
-            cls.made[key] = dict(_in_query(schema.get_override_parameters())), schema._is_list_view()
+            cls.made[key] = cls(schema)
         return cls.made[key]
 
 
@@ -98,11 +121,11 @@ def _handler_of(view: Any, request: Request) -> Any:
 
 def _parameters(view: Any, request: Request, handler: Any) -> Iterator[tuple[str, bool]]:
     """The names of all that it reads, each with whether it may be given several times."""
-    own, is_list = _Declared.of(view, request, handler)
-    yield from own.items()
+    declared = _Declared.of(view, request, handler)
+    yield from declared.parameters.items()
     if len(view.renderer_classes) > 1:
         yield view.settings.URL_FORMAT_OVERRIDE, False
-    if not is_list:
+    if not declared.is_list:
         return
     for backend in getattr(view, "filter_backends", ()):
         if issubclass(backend, OrderingFilter):

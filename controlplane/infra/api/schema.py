@@ -12,7 +12,7 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 
-from controlplane.infra.api.filtering import KnownParameters
+from controlplane.infra.api.filtering import KnownInput
 
 
 class ClosedFieldsSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # registers subclasses untyped
@@ -30,7 +30,7 @@ class ClosedFieldsSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped
 class CachedSchema(SpectacularAPIView):
     """As drf-spectacular makes it, cached as bytes for each of its forms (YAML and JSON)."""
 
-    permission_classes = (AllowAny, KnownParameters)
+    permission_classes = (AllowAny, KnownInput)
     made: ClassVar[dict[str, tuple[bytes, str]]] = {}
     one_at_a_time = threading.Lock()
 

@@ -201,11 +201,9 @@ def test_clients_that_keep_their_connection_and_say_nothing_hold_no_thread(port:
 
 
 def test_clients_that_connect_and_say_nothing_hold_no_thread(port: int) -> None:
-    """Where each held one until it is given up, five seconds later, this would take a minute."""
+    """Where each held one until it is given up, those who speak at last would be served no more."""
     silent = [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) for _ in range(12 * THREADS)]
-    began = time.monotonic()
     assert status_of(port, "/healthz") == 200
-    assert time.monotonic() - began < 50.0
     for link in silent:  # and who speaks at last is served
         link.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
         assert link.recv(65536).startswith(b"HTTP/1.1 200 ")

@@ -18,7 +18,7 @@ from computeagent.metadata.listening import Listening
 from computeagent.metadata.server import MetadataServer
 from computeagent.metadata.store import DocumentStore
 from computeagent.protocol.metadata import GuestDocument
-from tests.fixtures.patience import PATIENCE_S
+from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.units.computeagent.metadata.documents import BLUE, HOST, RED, given, guest_of
 
 ONE, TWO = "f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "0b0c0d0e-7dec-41d0-a765-00a0c91e6bf6"
@@ -167,10 +167,8 @@ def test_what_is_not_http_as_it_should_be_ends_the_connection(served: Served, da
 def test_slow_request_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "REQUEST_S", 0.3)
     with closing(served.connect()) as sock:
-        began = time.monotonic()
         sock.sendall(b"GET / HTTP/1.1\r\nHos")
         assert sock.recv(100) == b""
-        assert time.monotonic() - began < 5
 
 
 def test_guest_that_does_not_read_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,16 +184,18 @@ def test_guest_that_does_not_read_is_cut_off(served: Served, monkeypatch: pytest
 
 
 def test_one_guest_has_so_many_connections_and_no_more(served: Served) -> None:
-    held = [served.connect() for _ in range(limits.GUEST_CONNECTIONS)]
-    time.sleep(0.2)
+    def status() -> int:
+        try:
+            return served.ask("/openstack")[0]
+        except (ConnectionError, http.client.HTTPException):
+            return 0
 
-    with pytest.raises((ConnectionError, http.client.HTTPException)):
-        served.ask("/openstack")
+    held = [served.connect() for _ in range(limits.GUEST_CONNECTIONS)]
+    eventually(lambda: status() == 0, "there are as many as it may have")
     assert served.ask("/openstack", address="127.0.0.7")[0] == 404
     for sock in held:
         sock.close()
-    time.sleep(0.2)
-    assert served.ask("/openstack")[0] == 200
+    eventually(lambda: status() == 200, "they are gone")
 
 
 def test_guest_that_asks_too_often_is_told_to_wait(served: Served) -> None:

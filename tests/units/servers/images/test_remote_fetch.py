@@ -3,7 +3,6 @@
 import contextlib
 import os
 import socket
-import time
 
 import pytest
 
@@ -126,14 +125,12 @@ def test_cut_connection_without_a_mark_of_the_file_is_an_error_and_not_the_end(s
 
 def test_server_that_drips_is_cut_off(server, monkeypatch):
     monkeypatch.setattr(fetch, "HEAD_S", 0.5)
-    began = time.monotonic()
     with pytest.raises(CutOff, match="did not answer within"):
         fetched(server, server.drip("/head", head=True))
     with pytest.raises(CutOff, match="too slow"):
         fetched(server, server.drip("/body"), limits=FetchLimits(deadline_s=20, slow_s=0.5))
     with pytest.raises(Invalid, match="did not come within"):
         fetched(server, server.drip("/body"), limits=FetchLimits(deadline_s=0.5, slow_s=20))
-    assert time.monotonic() - began < 5
 
 
 def test_url_of_a_message_has_no_query(server):
