@@ -132,12 +132,24 @@ def domain_unpause(domain: Any) -> None:
 
 
 def domain_save(domain: Any) -> None:
-    """Write the guest's memory to the host's disk and power it off. Raises DriverError for one that is off."""
+    """Write the guest's memory to the host's disk and power it off. Raises DriverError for one that is off, and, of
+    class USER, for one with a device of the host, such as a port's: libvirt saves no memory of those.
+    """
     settle(domain)
     if domain.isActive():
+        if has_host_device(domain.XMLDesc(0)):
+            message = "the guest has a device of its host, whose state cannot be saved"
+            raise DriverError(message, failure_class=FailureClass.USER)
         domain.managedSave()
     elif not domain.hasManagedSaveImage():
         raise DriverError(f"guest {domain.name()} is off, so there is no memory to save")
+
+
+def has_host_device(domain_xml: str) -> bool:
+    """Whether it has a device of its host: PCI, mediated, or the card of an SR-IOV port."""
+    root = ET.fromstring(domain_xml)  # noqa: S314 - libvirt's own output, no document from outside
+    found = ("./devices/hostdev", "./devices/interface[@type='hostdev']")
+    return any(root.find(path) is not None for path in found)
 
 
 def is_running(domain: Any) -> bool:

@@ -1,12 +1,28 @@
 """Rules of the actions that change whether an instance runs."""
 
+import re
+
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
 from controlplane.kernel.texts import gettext_noop
-from servers.instances.actions.rule import POWER_DEADLINE_S, SAVE_DEADLINE_S, ActionRule, BulkAction
+from controlplane.kernel.texts import phrase as _
+from servers.instances.actions.rule import POWER_DEADLINE_S, SAVE_DEADLINE_S, ActionRule, BulkAction, Subject
 from servers.states import TaskState, VmState
 
 _T, _V = TaskState, VmState
+_DEVICE = re.compile(r"pci_passthrough:alias|accel:device_profile|resources\w*:VGPU")
+"""Keys of flavors that give a device of the host to the guest."""
+
+
+def _device_refusal(instance: Subject) -> str:
+    """The memory of a device is not in that of the guest. (Nova takes PCI devices out meanwhile; mediated ones it
+    refuses on the host.)
+    """
+    asked = [key for key in instance.flavor.get("extra_specs", {}) if _DEVICE.fullmatch(key)]
+    if not asked:
+        return ""
+    return _("Its guest has a device of the host ({keys}), whose state cannot be saved.", keys=", ".join(sorted(asked)))
+
 
 START = ActionRule(
     name="start",
@@ -139,6 +155,7 @@ SUSPEND = ActionRule(
     guard="suspend",
     work=WorkKind.SUSPEND,
     task=_T.SUSPENDING,
+    refusal=_device_refusal,
     vm_state_after=_V.SUSPENDED,
     power_state_wanted=PowerState.SHUTDOWN,
     notification="suspend",

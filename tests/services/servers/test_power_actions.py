@@ -83,6 +83,17 @@ def test_readers_and_strangers_may_not(rule: ActionRule) -> None:
     assert Work.objects.filter(kind=rule.work).count() == 1
 
 
+@pytest.mark.parametrize("key", ["pci_passthrough:alias", "accel:device_profile", "resources:VGPU", "resources_g:VGPU"])
+def test_guest_with_a_device_of_its_host_is_not_suspended_and_the_key_is_said(key: str) -> None:
+    who = world.cloud()
+    instance = world.active(who.member)
+    Instance.objects.update(flavor=instance.flavor | {"extra_specs": {key: "1", "resources:VCPU": "1"}})
+    with pytest.raises(Conflict, match=rf"a device of the host \({key}\), whose state cannot be saved"):
+        instance_act(caller=who.member, instance_id=instance.pk, action="suspend")
+    assert not Work.objects.filter(kind="suspend").exists()
+    assert world.instance_of(instance.pk).task_state == ""
+
+
 def test_action_that_failed_leaves_the_state_and_may_be_asked_for_again() -> None:
     who = world.cloud()
     instance = placed(who, VmState.ACTIVE)
