@@ -6,13 +6,14 @@ instance when its host says that the guest has let go of the card, and not befor
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from django.db.models import Max
 
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, KilonovaError, NotFound
 from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.texts import phrase as _
 from controlplane.work.models import Work
@@ -35,6 +36,8 @@ PORT_ID = "port_id"
 NO_DEFAULT = {"has_default_network": False}
 """Whoever says which cards there are gets no other one in their place."""
 NIC_KEYS = ("network", "port", "fixed_ip", "tag")
+REQUESTED = "networks"
+"""The field of a new instance that says the same."""
 
 
 def attach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments: Mapping[str, str]) -> None:
@@ -48,17 +51,39 @@ def attach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments
     owner = replace(caller, own_project_id=row.project_id)
     if "fixed_ip" in said and not said.keys() & {"network", "port"}:
         raise Invalid(_("An address is of a network: name the network as well."), field="fixed_ip")
-    found = nics_found(
-        owner, networks=[said] if said.keys() & {"network", "port"} else AUTO, security_groups=groups, count=1
-    )
+    with _named_as_here("port" if "port" in said else "network"):
+        decided = _decided(owner, said, groups)
+        position = _free_place(row, said.get("tag", ""))
+        port_id = _port_give(row, decided, position, said.get("tag", ""))
+    device_action_ask(row, rule, caller, arguments={PORT_ID: str(port_id)}, changes=NO_DEFAULT)
+
+
+def _decided(owner: Caller, said: Mapping[str, str], groups: list[str]) -> NicsDecided:
+    networks: object = [dict(said)] if said.keys() & {"network", "port"} else AUTO
+    found = nics_found(owner, networks=networks, security_groups=groups, count=1)
+    if REQUESTED in found.problems and "fixed_ip" in said:
+        others = {key: value for key, value in said.items() if key != "fixed_ip"}
+        if not nics_found(owner, networks=[others], security_groups=(), count=1).problems:
+            raise InvalidFields({"fixed_ip": found.problems[REQUESTED]})
     refuse_if(found.problems)
     if found.refusals:
         raise found.refusals[0]
     if not found.decided.nics:
         raise Invalid(_("There is no network to add an interface of: name a port, or make a network."), field="network")
-    position = _free_place(row, said.get("tag", ""))
-    port_id = _port_give(row, found.decided, position, said.get("tag", ""))
-    device_action_ask(row, rule, caller, arguments={PORT_ID: str(port_id)}, changes=NO_DEFAULT)
+    return found.decided
+
+
+@contextmanager
+def _named_as_here(field: str) -> Iterator[None]:
+    """What a new instance asks for by `networks` is asked for by this field here; refusals say so."""
+    try:
+        yield
+    except InvalidFields as error:
+        raise InvalidFields({field if key == REQUESTED else key: said for key, said in error.errors.items()}) from error
+    except KilonovaError as error:
+        if error.field == REQUESTED:
+            error.field = field
+        raise
 
 
 def _free_place(row: Instance, tag: str) -> int:

@@ -10,7 +10,15 @@ from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import WorkKind
 from controlplane.identity.models import Project
 from controlplane.infra.request_id import request_id_scope
-from controlplane.kernel.errors import Conflict, Forbidden, Invalid, InvalidFields, NotFound, QuotaExceeded
+from controlplane.kernel.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    InvalidFields,
+    KilonovaError,
+    NotFound,
+    QuotaExceeded,
+)
 from controlplane.work.models import Work
 from controlplane.work.models.work import OPEN_STATES
 from controlplane.work.reconcile import reconcile_once
@@ -165,30 +173,37 @@ def test_instance_that_is_off_gets_it_for_its_next_start(cloud: Cloud) -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "arguments", "error", "words"),
+    ("action", "arguments", "error", "words", "field"),
     [
-        (ATTACH, {"network": "none such"}, InvalidFields, "no network"),
-        (ATTACH, {"network": "net", "port": "x"}, InvalidFields, "both"),
-        (ATTACH, {"network": "net", "fixed_ip": "10.99.0.1"}, InvalidFields, "in no subnet"),
-        (ATTACH, {"network": "net", "security_groups": "web,none"}, InvalidFields, "no security group"),
-        (ATTACH, {"network": "net", "tag": "a,b"}, InvalidFields, "comma"),
-        (ATTACH, {"port": "taken"}, Conflict, "in use"),
-        (ATTACH, {"port": "device"}, Invalid, "only a new instance"),
-        (DETACH, {"port": "00000000-0000-0000-0000-000000000001"}, NotFound, "no interface"),
-        (DETACH, {"port": "x"}, NotFound, "no interface"),
-        (DETACH, {}, InvalidFields, "needed"),
+        (ATTACH, {"network": "none such"}, InvalidFields, "no network", "network"),
+        (ATTACH, {"network": "net", "port": "x"}, InvalidFields, "both", "port"),
+        (ATTACH, {"network": "net", "fixed_ip": "10.99.0.1"}, InvalidFields, "in no subnet", "fixed_ip"),
+        (
+            ATTACH,
+            {"network": "net", "security_groups": "web,none"},
+            InvalidFields,
+            "no security group",
+            "security_groups",
+        ),
+        (ATTACH, {"network": "net", "tag": "a,b"}, InvalidFields, "comma", "network"),
+        (ATTACH, {"port": "taken"}, Conflict, "in use", "port"),
+        (ATTACH, {"port": "device"}, Invalid, "only a new instance", "port"),
+        (DETACH, {"port": "00000000-0000-0000-0000-000000000001"}, NotFound, "no interface", "port"),
+        (DETACH, {"port": "x"}, NotFound, "no interface", "port"),
+        (DETACH, {}, InvalidFields, "needed", "port"),
     ],
 )
 def test_refusals_change_nothing(
-    cloud: Cloud, action: str, arguments: dict[str, str], error: type[Exception], words: str
+    cloud: Cloud, action: str, arguments: dict[str, str], error: type[KilonovaError], words: str, field: str
 ) -> None:
     nets.group(cloud.project, "web")
     nets.port(cloud.net, project=cloud.project, name="taken")
     free = {"owner": PortOwner.NOBODY, "is_of_instance": False}
     nets.port(cloud.net, project=cloud.project, name="device", vnic_type="direct", **free)
     before = list(Port.objects.order_by("pk").values())
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=words) as refused:
         cloud.act(action, **arguments)
+    assert refused.value.field == field
     assert list(Port.objects.order_by("pk").values()) == before
     assert cloud.state() == ("active", "")
 
@@ -303,4 +318,4 @@ def test_api(cloud: Cloud) -> None:
     assert [one["tag"] for one in client.get(path).json()] == [""]
     assert client.delete(f"{path}{port}/").status_code == 404
     refused = client.post(path, {"network": "x"}, format="json")
-    assert (refused.status_code, refused.json()["error"]["field"]) == (400, "networks")
+    assert (refused.status_code, refused.json()["error"]["field"]) == (400, "network")
