@@ -22,6 +22,8 @@ COMPONENTS = {
 """Component, and the column that has its version."""
 INCOMPARABLE = frozenset({"kernel", "os"})
 """Distributions count their own way: a larger number is not a newer one."""
+LACKED = frozenset({"libvirt"})
+"""A host may have none, as one that simulates its guests."""
 UNKNOWN = "unknown"
 
 
@@ -97,7 +99,8 @@ def _component(name: str, column: str, counts: Mapping[tuple[str, str], list[int
     versions = tuple(
         VersionCount(shown or UNKNOWN, value, up, silent, shown in newest) for (shown, value), (up, silent) in ranked
     )
-    behind = sum(one.up for one in versions if not one.is_newest) if newest else None
+    others = [one for one in versions if not one.is_newest and not (name in LACKED and one.version == UNKNOWN)]
+    behind = sum(one.up for one in others) if newest else None
     return ComponentVersions(name, column, versions, behind)
 
 

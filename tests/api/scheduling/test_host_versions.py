@@ -50,6 +50,12 @@ def test_agents_are_counted_by_version_newest_first(admin: APIClient) -> None:
     }
 
 
+def test_host_without_libvirt_is_not_behind_in_it(admin: APIClient) -> None:
+    found = component(admin, "libvirt")
+    assert found["behind"] == 1
+    assert found["versions"][-1] == {"version": "unknown", "up": 1, "silent": 0, "is_newest": False}
+
+
 def test_hypervisor_is_named_with_its_kind(admin: APIClient) -> None:
     assert component(admin, "hypervisor")["versions"] == [
         {"version": "QEMU 9.0.0", "up": 4, "silent": 1, "is_newest": True}
