@@ -157,7 +157,8 @@ def router_delete(*, caller: Caller | None, router_id: uuid.UUID) -> None:
                 ),
                 legs=legs,
             )
-        _gateway_clear(router)
+        _gateway_unused_require(router)
+        _gateway_remove(router)
         networks_changed(routers=[router.pk])
         Router.objects.filter(pk=router.pk).delete()
 
@@ -195,9 +196,22 @@ def _gateway_change(caller: Caller | None, router: Router, network_id: uuid.UUID
     now = Port.objects.filter(router=router.pk, owner=PortOwner.ROUTER_GATEWAY.value).first()
     if now is not None and now.network_id == network_id and address in ("", *now.addresses):
         return
-    _gateway_clear(router)
+    if now is None or now.network_id != network_id:
+        _gateway_unused_require(router)
+    _gateway_remove(router)
     if network_id is not None:
         _gateway_set(caller, router, network_id, address)
+    if needed := _route_to_nowhere(router):
+        raise RouterGatewayInUse(
+            _("The static route to {needed} goes over the gateway of router {router}.", needed=needed, router=router)
+        )
+
+
+def _route_to_nowhere(router: Router) -> str:
+    """The first static route that leads over no subnet of the router any more; empty: there is none."""
+    subnets = list(router_cidrs(router.pk).values())
+    reached = {route for cidr in subnets for route in routes_over(router.routes, lost=cidr)}
+    return next((route["destination"] for route in router.routes if route["destination"] not in reached), "")
 
 
 def _gateway_set(caller: Caller | None, router: Router, network_id: uuid.UUID, address: str) -> None:
@@ -224,20 +238,19 @@ def _gateway_set(caller: Caller | None, router: Router, network_id: uuid.UUID, a
     router.external_network = network
 
 
-def _gateway_clear(router: Router) -> None:
+def _gateway_unused_require(router: Router) -> None:
+    """Floating addresses are of the gateway's network, and stay where it gets another address there."""
     if floating := FloatingIP.objects.filter(router=router.pk).count():
         one = gettext_noop("{count} floating address needs the gateway of router {router}.")
         more = gettext_noop("{count} floating addresses need the gateway of router {router}.")
         raise RouterGatewayInUse(
             Phrase(one if floating == 1 else more, count=floating, router=router), floating_ips=floating
         )
+
+
+def _gateway_remove(router: Router) -> None:
     gateways = Port.objects.filter(router=router.pk, owner=PortOwner.ROUTER_GATEWAY.value)
     ports = list(gateways.values_list("pk", flat=True))
-    subnets = IPAllocation.objects.filter(port__in=ports).values_list("subnet__cidr", flat=True)
-    if needed := [route for cidr in subnets for route in routes_over(router.routes, lost=cidr)]:
-        raise RouterGatewayInUse(
-            _("The static route to {needed} goes over the gateway of router {router}.", needed=needed[0], router=router)
-        )
     networks_changed(routers=[router.pk])
     ports_delete(port_ids=ports)
     Router.objects.filter(pk=router.pk).update(external_network=None, updated_at=Now())

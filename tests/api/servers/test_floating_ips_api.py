@@ -93,6 +93,31 @@ def test_router_keeps_gateway_and_leg_that_floating_addresses_need(crowd, public
     assert (gateway.status_code, gateway.json()["error"]["floating_ips"]) == (409, 1)
 
 
+def test_gateway_gets_another_address_of_its_network_and_floating_addresses_stay(crowd, public, net, joined):
+    port = routing.guest_port(crowd.member, net)
+    made = take(crowd.member, public, port=str(port.pk)).json()
+    routes = [{"destination": "10.5.0.0/16", "nexthop": "203.0.113.77"}]
+    at, admin = f"{ROUTERS}{joined['id']}/", client_of(crowd.admin)
+    assert admin.patch(at, {"routes": routes}, format="json").status_code == 200
+    moved = admin.patch(at, {"external_network": str(public.pk), "gateway_address": "203.0.113.99"}, format="json")
+    assert (moved.status_code, moved.json()["gateway"]["addresses"]) == (200, ["203.0.113.99"]), moved.content
+    assert moved.json()["routes"] == routes
+    assert client_of(crowd.member).get(f"{FLOATING}{made['id']}/").json()["router"] == joined["id"]
+    other = routing.outside("198.51.100.0/24", "other")
+    for network in (str(other.pk), None):
+        refused = admin.patch(at, {"external_network": network}, format="json")
+        assert (refused.status_code, refused.json()["error"]["floating_ips"]) == (409, 1)
+
+
+def test_static_route_over_the_gateway_keeps_it(crowd, public, joined):
+    at, admin = f"{ROUTERS}{joined['id']}/", client_of(crowd.admin)
+    routes = [{"destination": "10.5.0.0/16", "nexthop": "203.0.113.77"}]
+    assert admin.patch(at, {"routes": routes}, format="json").status_code == 200
+    refused = admin.patch(at, {"external_network": None}, format="json")
+    assert (refused.status_code, "route to 10.5.0.0/16" in refused.json()["error"]["message"]) == (409, True)
+    assert admin.get(at).json()["gateway"]["id"] == joined["gateway"]["id"]
+
+
 def test_one_address_has_one_floating_address(crowd, public, net, joined):
     port = routing.guest_port(crowd.member, net)
     first = take(crowd.member, public, port=str(port.pk)).json()
