@@ -161,6 +161,17 @@ def placeholders(values: Sequence[object]) -> str:
     return ", ".join(["%s"] * len(values)) or "NULL"
 
 
+def one_of(values: Collection[UUID] | Collection[int], kind: str) -> tuple[str, list[Any]]:
+    """Return SQL that follows a column of this type, true where it is one of the values, and its parameters.
+
+    On PostgreSQL they are one array: a thousand parameters of a list take the driver and the parser 5 ms.
+    """
+    if connection.vendor == "postgresql":
+        return f"= ANY(%s::{kind}[])", [_array([*values], kind)]
+    found = [_plain(value) for value in values]
+    return f"IN ({placeholders(found)})", found
+
+
 def uuid_of(value: UUID | str) -> UUID:
     """Return the uuid that the database gave: the inverse of `uuid_value`."""
     return value if isinstance(value, UUID) else UUID(value)

@@ -161,5 +161,5 @@ def demands_of(claims: Iterable[Claim | ConsumerState]) -> dict[InventoryKey, De
                 amounts.setdefault((provider, name), []).append(amount)
     return {
         key: Demand(total=sum(parts), minimum=min(parts), maximum=max(parts), divisor=gcd(*parts))
-        for key, parts in sorted(amounts.items())
+        for key, parts in sorted(amounts.items(), key=lambda each: (each[0][0].int, each[0][1]))
     }

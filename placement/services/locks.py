@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models.functions import Now
 
-from controlplane.infra.db import now_sql, placeholders, uuid_of, uuid_value
+from controlplane.infra.db import now_sql, one_of, uuid_of
 from controlplane.kernel.errors import NotFound
 from controlplane.kernel.texts import phrase as _
 from placement.domain import ConsumerState
@@ -23,7 +23,7 @@ from placement.models.stamp import stamp_sql
 # The lock is NO KEY, because an allocation that is written beside it needs only the key of the provider.
 _TOUCH = """
 WITH touched(touched_id) AS (
-    SELECT id FROM placement_resourceprovider WHERE uuid IN ({uuids}) OR id IN ({ids}) ORDER BY id {lock}
+    SELECT id FROM placement_resourceprovider WHERE uuid {uuids} OR id {ids} ORDER BY id {lock}
 )
 UPDATE placement_resourceprovider
    SET generation = generation + {step}, changed = {stamp}, updated_at = {now}
@@ -70,17 +70,18 @@ def providers_touch(ids: Collection[int] = (), *, uuids: Collection[UUID] = (), 
     """
     if not ids and not uuids:
         return {}
-    ids, uuids = list(ids), list(uuids)
+    one_of_uuids, uuid_values = one_of(uuids, "uuid")
+    one_of_ids, id_values = one_of(ids, "bigint")
     text = _TOUCH.format(
-        uuids=placeholders(uuids),
-        ids=placeholders(ids),
+        uuids=one_of_uuids,
+        ids=one_of_ids,
         lock="FOR NO KEY UPDATE" if connection.features.has_select_for_no_key_update else "",
         step=int(step),
         stamp=stamp_sql(connection.vendor),
         now=now_sql(),
     )
     with connection.cursor() as cursor:
-        cursor.execute(text, [*(uuid_value(uuid) for uuid in uuids), *ids])
+        cursor.execute(text, [*uuid_values, *id_values])
         rows = [Touched(pk, uuid_of(uuid), generation) for pk, uuid, generation in cursor.fetchall()]
     return {row.uuid: row for row in rows}
 

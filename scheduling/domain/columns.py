@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -79,9 +79,26 @@ class InventoryColumns:
         """What may still be promised; negative where a host is over its bound already."""
         return self.capacity - self.used
 
+    def gives(self, row: int, amount: int) -> bool:
+        """Whether one allocation may take so much there: the room, and min_unit, max_unit and step_size."""
+        return bool(
+            amount <= self.capacity[row] - self.used[row]
+            and self.min_unit[row] <= amount <= self.max_unit[row]
+            and amount % self.step_size[row] == 0
+        )
+
     def consumed(self, row: int, amount: int) -> "InventoryColumns":
         """A copy with `amount` more in use at `row`; everything else is shared."""
-        return replace(self, used=plus(self.used, row, amount))
+        return InventoryColumns(
+            self.total,
+            self.reserved,
+            self.allocation_ratio,
+            plus(self.used, row, amount),
+            self.min_unit,
+            self.max_unit,
+            self.step_size,
+            self.capacity,
+        )
 
 
 def plus(column: IntArray, row: int, amount: int) -> IntArray:

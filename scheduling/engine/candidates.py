@@ -20,7 +20,7 @@ from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.engine.candidate_set import first_candidate
-from scheduling.engine.placement import refuse_no_room, refuse_unfit
+from scheduling.engine.placement import refuse_no_room_any_more, refuse_unfit
 
 _NO_CANDIDATE = Refusal(RefusalReason.NO_CANDIDATE)
 
@@ -80,7 +80,8 @@ class Candidates:
 
     def _refuse_taken(self, spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
         amounts = spec.resources.amounts
-        full = refuse_no_room(spec.resources, hosts.only(hosts.table.last_placed()).where_not(self.is_spread))
+        changed = hosts.only(hosts.table.last_placed()).where_not(self.is_spread)
+        full = refuse_no_room_any_more(spec.resources, changed)
         if not self._chosen:
             return full
         doubtful = self._chosen | self._served_by_scarce(amounts)

@@ -31,7 +31,7 @@ def refuse_unfit(spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
     room changes, so only room is judged, and only on the host that was placed on last.
     """
     if spec.index:
-        return refuse_no_room(spec.resources, hosts.only(hosts.table.last_placed()))
+        return refuse_no_room_any_more(spec.resources, hosts.only(hosts.table.last_placed()))
     traits, room = partial(_refuse_traits, spec.resources), partial(refuse_no_room, spec.resources)
     return refuse_in_turn(hosts, [partial(_refuse_outside, spec), traits, room])
 
@@ -39,6 +39,20 @@ def refuse_unfit(spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
 def refuse_no_room(resources: ResourceRequest, hosts: Hosts) -> list[RefusalGroup]:
     """Hosts that offer PCPU are asked for it, the others for VCPU, where the request knows both ways."""
     return [group for needs, some in _by_offer(resources, hosts) for group in refuse_full(needs.amounts, some)]
+
+
+def refuse_no_room_any_more(resources: ResourceRequest, hosts: Hosts) -> list[RefusalGroup]:
+    """The same of the one host that was placed on last, if any. While it has room, plain numbers tell: a batch of a
+    thousand asks a thousand times.
+    """
+    if len(hosts) == 1 and resources.fallback is None and _has_room(resources.amounts, hosts.table, int(hosts.rows[0])):
+        return []
+    return refuse_no_room(resources, hosts)
+
+
+def _has_room(amounts: Mapping[str, int], table: HostTable, row: int) -> bool:
+    """Whether `refuse_full` has nothing against this row."""
+    return all(table.inventory(name).gives(row, amount) for name, amount in amounts.items())
 
 
 def _by_offer(resources: ResourceRequest, hosts: Hosts) -> Iterator[tuple[ResourceRequest, Hosts]]:

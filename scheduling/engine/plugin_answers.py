@@ -2,6 +2,7 @@
 plug-in.
 """
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -42,10 +43,29 @@ def weigher_answer(
         if not problem and OUR_WEIGHERS.get(weigher.name) is not type(weigher):
             problem = _multiplier_problem(multiplier, len(hosts)) or _bounds_problem(weigher)
     if problem:
-        raise PluginFailed(
-            _("the weigher {weigher} {problem}", weigher=weigher.name, problem=problem), plugin=weigher.name
-        )
+        raise _weigher_failed(weigher, problem)
     return raw, multiplier
+
+
+def raw_answer(weigher: Weigher, hosts: Hosts, spec: RequestSpecView, configured: float | None) -> FloatArray:
+    """The raw values alone, for a later instance of a batch: its multipliers are those of the first.
+
+    Raises PluginFailed as `weigher_answer` does.
+    """
+    if type(weigher).weigh is not Weigher.weigh:
+        return weigher_answer(weigher, hosts, spec, configured)[0]
+    with plugin_guard("weigher", weigher.name):
+        raw = weigher.raw(hosts, spec)
+        problem = _numbers_problem(raw, len(hosts))
+    if problem:
+        raise _weigher_failed(weigher, problem)
+    return raw
+
+
+def _weigher_failed(weigher: Weigher, problem: str) -> PluginFailed:
+    return PluginFailed(
+        _("the weigher {weigher} {problem}", weigher=weigher.name, problem=problem), plugin=weigher.name
+    )
 
 
 def _groups_problem(groups: object, hosts: Hosts) -> str:
@@ -83,7 +103,9 @@ def _is_beside(column: Any, count: int) -> bool:
 
 def _numbers_problem(raw: Any, count: int) -> str:
     is_column = isinstance(raw, np.ndarray) and raw.shape == (count,) and raw.dtype.kind in "fiub"
-    return "" if is_column and np.isfinite(raw).all() else _("gave no finite number for some host")
+    # Of one number, of which a batch has thousands, Python tells faster than numpy.
+    are_finite = is_column and (math.isfinite(raw[0]) if count == 1 else np.isfinite(raw).all())
+    return "" if are_finite else _("gave no finite number for some host")
 
 
 def _multiplier_problem(multiplier: Any, count: int) -> str:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from operator import is_
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from scheduling.domain.plugins.guard import plugin_guard
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.trace.weighing import Ranking, WeigherColumn, best_first, total
-from scheduling.engine.plugin_answers import weigher_answer
+from scheduling.engine.plugin_answers import raw_answer, weigher_answer
 from scheduling.weighers.base import Weigher
 
 Weighers = Sequence[tuple[Weigher, float | None]]
@@ -34,6 +35,14 @@ class _Weighed(NamedTuple):
     is_put: bool = False
 
 
+class _Setting(NamedTuple):
+    """A weigher with the policy's multiplier for it (None: its own)."""
+
+    weigher: Weigher
+    configured: float | None
+    guard: plugin_guard
+
+
 class _Changed(NamedTuple):
     """The host that the last instance went to, if it is still in the race, and its position among the hosts."""
 
@@ -52,7 +61,8 @@ class Ranker:
     """
 
     def __init__(self, weighers: Weighers, policy: Policy, rng: random.Random) -> None:
-        self._weighers = weighers
+        # One guard a weigher: a batch asks each a thousand times what it reads.
+        self._weighers = [_Setting(*each, plugin_guard("weigher", each[0].name)) for each in weighers]
         self._policy = policy
         self._rng = rng
         self._rows: IntArray | None = None
@@ -78,7 +88,7 @@ class Ranker:
         if self._rows is not hosts.rows or len(hosts.table.placed) != self._placed + 1:
             return None
         only = hosts.only(hosts.table.last_placed())
-        return _Changed(only, np.searchsorted(hosts.rows, only.rows))
+        return _Changed(only, hosts.rows.searchsorted(only.rows))
 
     def _total(
         self, weighed: Sequence[_Weighed], before: Sequence[_Weighed | None], changed: _Changed | None, count: int
@@ -88,7 +98,8 @@ class Ranker:
         if changed is None or not all(each.is_put or (last and each.addend is last.addend) for each, last in pairs):
             return total(count, addends)
         scores = self._scores.copy()
-        scores[changed.at] = total(len(changed.at), (addend[changed.at] for addend in addends))
+        for at in changed.at.tolist():
+            scores[at] = sum((addend[at] for addend in addends), start=0.0)
         return scores
 
     def _own_order(self, scores: FloatArray) -> IntArray | None:
@@ -108,20 +119,19 @@ class Ranker:
 
 
 def _weigh(
-    setting: tuple[Weigher, float | None],
+    setting: _Setting,
     hosts: Hosts,
     spec: RequestSpecView,
     before: _Weighed | None,
     changed: _Changed | None,
 ) -> _Weighed:
-    weigher, configured = setting
-    with plugin_guard("weigher", weigher.name):
+    weigher, configured, guard = setting
+    with guard:
         read = weigher.reads(hosts.table, spec)
         if before is not None and _are_same(read, before.read):
-            return before._replace(is_put=False)
+            return before._replace(is_put=False) if before.is_put else before
     if before is not None and changed is not None and weigher.judges_hosts_alone:
-        raw, _ = weigher_answer(weigher, changed.hosts, spec, configured)
-        return _put(before, changed.at, raw, read)
+        return _put(before, changed.at, raw_answer(weigher, changed.hosts, spec, configured), read)
     raw, multiplier = weigher_answer(weigher, hosts, spec, configured)
     column = WeigherColumn(weigher.name, raw, multiplier, floor=weigher.minval, ceiling=weigher.maxval)
     addend = column.addend()
@@ -146,4 +156,4 @@ def _put(before: _Weighed, at: IntArray, raw: FloatArray, read: tuple[object, ..
 def _are_same(some: tuple[object, ...] | None, others: tuple[object, ...] | None) -> bool:
     if some is None or others is None:
         return False
-    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
+    return len(some) == len(others) and all(map(is_, some, others))

@@ -17,7 +17,7 @@ _LATER_LIMITS = frozenset({MAX_INSTANCES, MAX_IO_OPS})
 
 def trace_content(trace: Trace) -> dict[str, Any]:
     """Plain JSON values. With names (as `names_of` gave them) `trace_from_dict` reads it, without times."""
-    return trace_to_dict(replace(without_times(trace), hosts=(), nodes=()))
+    return trace_to_dict(replace(trace, hosts=(), nodes=()), with_times=False)
 
 
 def names_of(hosts: tuple[str, ...], nodes: tuple[str, ...]) -> dict[str, Any]:

@@ -100,6 +100,10 @@ class Hosts:
         """Those of `rows`, which ascend, that are among these hosts."""
         if not len(self):
             return self
+        if len(rows) == 1:  # a later instance of a batch: by numbers this is four times faster than by columns
+            place = self.rows.searchsorted(rows[0])
+            is_here = place < len(self.rows) and self.rows[place] == rows[0]
+            return Hosts(self.table, rows if is_here else rows[:0], self.stage, self.states, self.limits)
         at = np.minimum(np.searchsorted(self.rows, rows), len(self) - 1)
         return Hosts(self.table, rows[self.rows[at] == rows], self.stage, self.states, self.limits)
 

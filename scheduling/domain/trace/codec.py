@@ -34,12 +34,12 @@ _SAME: dict[str, Any] = {"changed": [], "to": []}
 _CHOSEN = tuple(each.name for each in fields(TraceSelection) if each.name != "allocations")
 
 
-def trace_to_dict(trace: Trace) -> dict[str, Any]:
-    """Plain JSON values; `trace_from_dict` gives an equal trace, scores equal to the bit."""
+def trace_to_dict(trace: Trace, *, with_times: bool = True) -> dict[str, Any]:
+    """Plain JSON values; `trace_from_dict` gives an equal trace, scores equal to the bit. Without times they are 0."""
     rounds: list[Any] = []
     before: Ranking | None = None
     for each in trace.rounds:
-        rounds.append(_round_to_dict(each, before))
+        rounds.append(_round_to_dict(each, before, with_times))
         before = each.ranking
     extra = trace.alternates_round
     return {
@@ -53,7 +53,7 @@ def trace_to_dict(trace: Trace) -> dict[str, Any]:
         "nodes": None if trace.nodes == trace.hosts else names_to_runs(trace.nodes),
         "resources": dict(trace.resources),
         "rounds": rounds,
-        "alternates_round": None if extra is None else _round_to_dict(extra, before),
+        "alternates_round": None if extra is None else _round_to_dict(extra, before, with_times),
         "selections": [_selection_to_dict(each) for each in trace.selections],
         "nearest": None if trace.nearest is None else asdict(trace.nearest),
         "notes": list(trace.notes),
@@ -107,13 +107,15 @@ def _rounds_from(items: list[Any], rows: IntArray) -> tuple[tuple[Round, ...], I
     return tuple(rounds), rows, before
 
 
-def _round_to_dict(each: Round, before: Ranking | None) -> dict[str, Any]:
+def _round_to_dict(each: Round, before: Ranking | None, with_times: bool) -> dict[str, Any]:
     return {
         "instance": each.instance_uuid,
-        "stages": [[stage.name, stage.hosts_in, stage.hosts_out, stage.micros] for stage in each.stages],
+        "stages": [
+            [stage.name, stage.hosts_in, stage.hosts_out, stage.micros if with_times else 0] for stage in each.stages
+        ],
         "refusals": [_group_to_dict(group) for group in each.refusals],
         "ranking": None if each.ranking is None else _ranking_to_dict(each.ranking, before),
-        "weigh_micros": each.weigh_micros,
+        "weigh_micros": each.weigh_micros if with_times else 0,
     }
 
 

@@ -3,6 +3,10 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from django.db import connection
+from django.db.models.fields.json import KeyTextTransform
+
+from controlplane.infra.prepared import PreparedStatement
 from controlplane.kernel.natural import natural_key
 from scheduling.conf import scheduling_options
 from scheduling.models import AggregateHost, ComputeNode
@@ -59,12 +63,28 @@ def zone_of_host(*, host: str) -> str:
     return zones_by_host(hosts=[host]).get(host, scheduling_options().default_zone)
 
 
+# Each claim asks for the zones of its hosts: to write and plan this took longer than to run it.
+_OF_THESE = PreparedStatement(
+    "zones_by_host",
+    lambda: (
+        f"SELECT member.host, aggregate.metadata ->> '{ZONE_KEY}'"  # noqa: S608 - a key of ours
+        f" FROM {AggregateHost._meta.db_table} member"
+        f" JOIN {Aggregate._meta.db_table} aggregate ON aggregate.id = member.aggregate_id"
+        f" WHERE aggregate.metadata -> '{ZONE_KEY}' IS NOT NULL AND member.host = ANY(%s)"
+    ),
+    types=["text[]"],
+)
+
+
 def zones_by_host(*, hosts: Collection[str] | None = None) -> dict[str, str]:
-    """Zones of the hosts, or of these, that are in an aggregate with one."""
-    members = AggregateHost.objects.select_related("aggregate")
+    """Zones of the hosts, or of these, that are in an aggregate with one. One query."""
+    if hosts is not None and connection.vendor == "postgresql":
+        return {host: zone for host, zone in _OF_THESE.rows([list(hosts)]) if zone}
+    members = AggregateHost.objects.filter(aggregate__metadata__has_key=ZONE_KEY).order_by()
     if hosts is not None:
         members = members.filter(host__in=hosts)
-    return {member.host: member.aggregate.availability_zone for member in members if member.aggregate.availability_zone}
+    pairs = members.values_list("host", KeyTextTransform(ZONE_KEY, "aggregate__metadata"))
+    return {host: zone for host, zone in pairs if zone}
 
 
 def _zone_names() -> set[str]:
