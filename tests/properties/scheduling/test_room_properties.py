@@ -16,7 +16,7 @@ INVENTORIES = st.builds(
 )
 
 
-@given(st.lists(st.none() | INVENTORIES, min_size=1, max_size=9), st.integers(1, 6))
+@given(st.lists(st.none() | INVENTORIES, min_size=30, max_size=30), st.integers(1, 6))
 def test_who_gives_by_numbers_is_not_refused_by_columns(found: list[InventoryRow | None], amount: int) -> None:
     rows = [
         HostRow(f"h{at}", f"h{at}", f"u{at}", "c", {} if each is None else {"VCPU": each})
