@@ -113,3 +113,12 @@ def test_full_process_lets_the_longest_idle_go_and_serves_the_newest() -> None:
         newest.sendall(HEAD + b"\r\n")
         assert answered(newest)
         assert len(server.connections) == 20
+
+
+def test_what_is_sent_in_small_pieces_does_not_wait_to_be_acknowledged() -> None:
+    async def tells(scope: Any, receive: Any, send: Any) -> None:
+        sock = scope["state"]["connection"].transport.get_extra_info("socket")
+        await said(send, str(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)).encode())
+
+    with asgi_server(tells) as server:
+        assert server.ask() == (200, b"1")
