@@ -99,15 +99,26 @@ def _status() -> Case:
     )
 
 
+def _status_of(is_forced_down: bool, is_disabled: bool, is_up: bool) -> HostStatus:
+    """The same of one row that was read. To write the other as SQL takes the ORM longer than to run all of it."""
+    if is_forced_down:
+        return HostStatus.DOWN
+    if is_disabled:
+        return HostStatus.MAINTENANCE
+    return HostStatus.UP if is_up else HostStatus.UNKNOWN
+
+
 def hosts_liveness(hosts: Collection[str]) -> dict[str, HostLiveness]:
     """How each of these hosts is; one that is not registered is missing. One query, none for no hosts."""
     if not hosts:
         return {}
-    rows = Service.objects.filter(host__in=hosts).order_by().annotate(status=_status(), is_up=_is_up())
-    columns = rows.values_list("host", "status", "is_up", "last_seen_up", "forced_down")
+    rows = Service.objects.filter(host__in=hosts).order_by().annotate(is_up=_is_up())
+    columns = rows.values_list("host", "forced_down", "disabled", "is_up", "last_seen_up")
     return {
-        host: HostLiveness(HostStatus(status), None if is_up else SilentHost(host, since, forced))
-        for host, status, is_up, since, forced in columns
+        host: HostLiveness(
+            _status_of(forced, disabled, is_up), None if is_up else SilentHost(host, since, is_forced_down=forced)
+        )
+        for host, forced, disabled, is_up, since in columns
     }
 
 
