@@ -236,3 +236,15 @@ def test_each_action_is_in_the_versions_that_its_row_says(server: Instance, who:
         for minor in outside:
             message = fault_of(admin.act(server.pk, name, {}, minor=minor), 400, "badRequest")
             assert message == f"There is no such action: {name}"
+
+
+@pytest.mark.parametrize(("name", "field"), [("rebuild", "imageRef"), ("rescue", "rescue_image_ref")])
+def test_image_that_is_not_for_the_server_is_refused_by_its_name_in_the_body(
+    server: Instance, who: world.People, name: str, field: str
+) -> None:
+    odd = world.image("odd", min_ram_mib=4096)
+    said = fault_of(
+        ComputeClient(who.member, minor=NEWEST).act(server.pk, name, {field: str(odd.pk)}), 400, "badRequest"
+    )
+    assert said.startswith(f"{field}: ")
+    assert "4096 MiB" in said
