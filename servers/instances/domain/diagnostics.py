@@ -18,12 +18,17 @@ def diagnostics_document(
     virt_type: str,
     vcpus: int,
     memory_mib: int,
+    has_config_drive: bool,
     disks: int,
+    nics: int,
     macs: tuple[str, ...],
     sample: GuestSample | None,
     rates: GuestRates | None,
 ) -> Mapping[str, Any]:
-    """Memory in MiB, CPU time in ns, utilisation in percent, network rates in bytes a second."""
+    """`nics`: its cards, one without a port among them, of which its host alone knows the MAC.
+
+    Memory in MiB, CPU time in ns, utilisation in percent, network rates in bytes a second.
+    """
     counters = None if sample is None else sample.counters
     return {
         "state": state,
@@ -31,9 +36,9 @@ def diagnostics_document(
         "hypervisor": virt_type,
         "hypervisor_os": "linux",
         "uptime": None,
-        "config_drive": True,
+        "config_drive": has_config_drive,
         "num_cpus": vcpus,
-        "num_nics": len(macs),
+        "num_nics": nics,
         "num_disks": disks,
         "cpu_details": []
         if counters is None
