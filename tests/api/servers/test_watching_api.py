@@ -197,7 +197,9 @@ def test_diagnostics_have_novas_form_and_are_for_admins(who: world.People, insta
     assert [world.client_of(one).get(url).status_code for one in (who.member, who.reader, who.stranger)] == [403] * 3
     browser = Client()
     browser.login(username="root", password=world.PASSWORD)
-    assert "77 B" in browser.get(f"/instances/{instance.pk}/diagnostics/").content.decode()
+    page = browser.get(f"/instances/{instance.pk}/diagnostics/").content.decode()
+    assert "77 B" in page
+    assert "<dd>5 ms</dd>" in page
 
 
 def test_diagnostics_tell_the_disc_the_cards_and_the_disks_that_the_guest_has(
