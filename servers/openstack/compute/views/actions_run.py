@@ -116,13 +116,14 @@ def change_password(call: ComputeCall, server_id: uuid.UUID, asked: Any) -> Http
 
 
 def _image_made(call: ComputeCall, server_id: uuid.UUID, action: str, asked: Any, **arguments: str) -> HttpResponse:
-    changed = instance_image_make(
-        caller=call.caller,
-        instance_id=server_id,
-        action=action,
-        arguments={"name": asked["name"], **arguments},
-        properties=asked.get("metadata", {}),
-    )
+    with fields_named({"properties": "metadata"}):
+        changed = instance_image_make(
+            caller=call.caller,
+            instance_id=server_id,
+            action=action,
+            arguments={"name": asked["name"], **arguments},
+            properties=asked.get("metadata", {}),
+        )
     made = str(changed.made_image_id)
     if call.minor >= IMAGE_ID_SINCE:
         return call.answer({"image_id": made}, status=202)

@@ -248,3 +248,18 @@ def test_image_that_is_not_for_the_server_is_refused_by_its_name_in_the_body(
     )
     assert said.startswith(f"{field}: ")
     assert "4096 MiB" in said
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [({"a/b": "x"}, "metadata.a/b: Key 'a/b'"), ({"a": "x" * 256}, "is too long"), ({"a": "x" * 255}, "")],
+)
+def test_metadata_of_a_new_image_are_refused_by_that_name(
+    server: Instance, who: world.People, metadata: dict[str, str], reason: str
+) -> None:
+    asked = {"name": "copy", "metadata": metadata}
+    answer = ComputeClient(who.member, minor=NEWEST).act(server.pk, "createImage", asked)
+    if reason:
+        assert reason in fault_of(answer, 400, "badRequest")
+    else:
+        assert answer.status_code == 202
