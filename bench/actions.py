@@ -119,6 +119,9 @@ def one_round(
     images = api.call("images/?status=active&page_size=100")["results"]
     image = next(one for one in images if one["disk_format"] == "qcow2")
     flavor = api.call("flavors/?ordering=memory_mib")["results"][0]
+    # First, since it is refused where no host has a pool of volumes: then nothing was made.
+    volume = f"volumes/{api.call('volumes/', {'name': VOLUME, 'size_gib': 1})['id']}/"
+    ended(api, volume, lambda one: one["state"] == "available")
     began = time.monotonic()
     made = api.call("instances/", {"name": "bench-actions", "flavor": flavor["id"], "image": image["id"]})
     path = f"instances/{made['instances'][0]['id']}/"
@@ -126,8 +129,6 @@ def one_round(
     took["create", "", now["status"]].append(time.monotonic() - began)
     if now["status"] == "ERROR":
         raise SystemExit(f"it is not built: {now['fault']}")
-    volume = f"volumes/{api.call('volumes/', {'name': VOLUME, 'size_gib': 1})['id']}/"
-    ended(api, volume, lambda one: one["state"] == "available")
     for step in (*STEPS, *(UNDONE if is_undone else ())):
         if step.name in ASKS_THE_GUEST:
             time.sleep(boot_s)

@@ -199,7 +199,8 @@ def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
     devices: tuple[PciRequest, ...] = ()
     asked = FlavorSnapshot(**flavor_snapshot(flavor)) if isinstance(flavor, Flavor) else flavor
     if isinstance(flavor, Flavor) and isinstance(image, Image):
-        unfit = fit_problems(flavor, image, has_local_root=not disks.is_bfv)
+        is_named = bool(wanted.image)
+        unfit = fit_problems(flavor, image, has_local_root=not disks.is_bfv, is_image_named=is_named)
     no_bus: Problems = {}
     if asked is not None and image is not None:
         properties = ImageSnapshot(properties=image.properties)

@@ -127,7 +127,7 @@ def test_a_form_has_a_field_for_each_argument_by_its_kind() -> None:
         (ASKED[1], "", ["Is needed."]),
         (ASKED[1], "3", []),
         (ASKED[1], "10", ["Is 10; the most is 9."]),
-        (ASKED[1], "-1", ["Must be a whole number, not '-1'."]),
+        (ASKED[1], "-1", ["Is -1; the least is 1."]),
         (ASKED[1], "٣", ["Must be a whole number, not '٣'."]),
     ],
 )

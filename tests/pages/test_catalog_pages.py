@@ -136,6 +136,7 @@ def test_a_server_group_is_made_listed_and_deleted(people: People, as_person: As
     assert "max_server_per_host goes with the policy anti-affinity only." in wrong
     group = ServerGroup.objects.get()
     shown = client.get(f"/server-groups/{group.pk}/").text
+    assert "It has no members." in shown
     assert all(text in shown for text in ("each on another host", "Most on one host</dt><dd>2", "None yet."))
     assert 'href="/server-groups/' in client.get("/server-groups/", {"search": "we"}).text
     assert "Nothing matches the filters" in client.get("/server-groups/", {"search": "db"}).text

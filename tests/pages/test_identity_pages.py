@@ -45,6 +45,13 @@ def test_a_project_is_made_with_quotas_and_changed(people: People, as_person: As
     assert (lab.quota_instances, lab.quota_cores, lab.enabled) == (None, -1, False)
 
 
+def test_defaults_of_quotas_in_bytes_are_readable(people: People, as_person: AsPerson) -> None:
+    page = as_person(people.admin).get("/projects/new/").text
+    assert "Empty: the default, 137438953472 (128 GiB). -1: unlimited." in page
+    assert "Empty: the default, 10240 (10 KiB). -1: unlimited." in page
+    assert "Empty: the default, 255. -1: unlimited." in page
+
+
 def test_roles_are_given_and_taken_away(people: People, as_person: AsPerson) -> None:
     client = as_person(people.admin)
     demo = people.member.project_id

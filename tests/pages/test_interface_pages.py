@@ -53,6 +53,16 @@ def test_cards_are_shown_with_their_networks_and_addresses(
     assert "Add an interface" not in readers
 
 
+@pytest.mark.parametrize("has_card", [True, False])
+def test_only_an_instance_without_any_card_reaches_nobody(
+    people: People, as_person: AsPerson, instance: Instance, *, has_card: bool
+) -> None:
+    Instance.objects.filter(pk=instance.pk).update(has_default_network=has_card)
+    shown = interfaces(as_person(people.member), instance)
+    assert ("it reaches nobody" in shown) is not has_card
+    assert ("own default network" in shown) is has_card
+
+
 def test_a_card_is_taken_away_by_its_button_and_by_nobody_else(
     people: People, as_person: AsPerson, instance: Instance, port: Port
 ) -> None:

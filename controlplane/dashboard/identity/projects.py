@@ -22,6 +22,7 @@ from controlplane.identity.selectors.groups import group_roles_in
 from controlplane.identity.selectors.people import roles_in, usernames_offered
 from controlplane.identity.services import project_create, project_update
 from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.units import bytes_text
 from servers.catalog.selectors.quota import image_quota_state, owner_quota_state, quota_state
 from servers.networks.selectors.quota import network_quota_state
 from servers.volumes.selectors.quota import volume_quota_state
@@ -79,7 +80,7 @@ class ProjectForm(forms.Form):
                 widget=forms.NumberInput(attrs={"class": "short"}),
                 help_text=gettext("Empty: the default, unlimited. -1: unlimited.")
                 if default < 0
-                else gettext("Empty: the default, %(default)s. -1: unlimited.") % {"default": default},
+                else gettext("Empty: the default, %(default)s. -1: unlimited.") % {"default": _readable(name, default)},
             )
 
     @property
@@ -91,6 +92,11 @@ class ProjectForm(forms.Form):
     def quotas(self) -> list[forms.BoundField]:
         """The limits."""
         return [self[name] for name in QUOTAS]
+
+
+def _readable(name: str, default: int) -> str:
+    """As it would be written into the field; of many bytes, in larger units as well."""
+    return f"{default} ({bytes_text(default)})" if name.endswith("_bytes") and default >= 1024 else str(default)
 
 
 @require_safe

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.instances.action_choices import action_choices
 from controlplane.dashboard.instances.action_forms import ActionForm, DeleteForm, ResetForm, wants_image
 from controlplane.dashboard.instances.action_toasts import action_toast, deletion_toast, refused_toast
 from controlplane.dashboard.pages import page, show
@@ -88,7 +89,8 @@ def instance_act_form(request: HttpRequest, caller: Caller, instance_id: uuid.UU
     require(caller, rule.policy)
     instance = instance_get(caller=caller, instance_id=instance_id)
     images = images_listed(caller=caller) if wants_image(rule) else ()
-    form = ActionForm(rule, request.POST if request.method == "POST" else None, images=images)
+    choices = action_choices(rule, caller, instance)
+    form = ActionForm(rule, request.POST if request.method == "POST" else None, images=images, choices=choices)
     refusal = action_refusal(rule.name, instance, caller)
     question = Question(rule, (rule.help,), form, loss=rule.loss, refusal=refusal)
 

@@ -1,6 +1,6 @@
 """Forms of actions: what comes with one, asked for by what its row in the table says."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -32,13 +32,22 @@ LABELS = {
 
 
 class ActionForm(forms.Form):
-    """A field for each argument of an action; `arguments` gives what was filled in as the service takes it."""
+    """A field for each argument of an action; `arguments` gives what was filled in as the service takes it. `choices`:
+    what there is to choose from of those that name one thing of a few.
+    """
 
-    def __init__(self, rule: ActionRule, data: Any = None, *, images: Iterable[Any] = ()) -> None:
+    def __init__(
+        self,
+        rule: ActionRule,
+        data: Any = None,
+        *,
+        images: Iterable[Any] = (),
+        choices: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+    ) -> None:
         super().__init__(data)
-        choices = [(str(one.pk), one.name) for one in images if one.status == "active"]
+        pictures = [(str(one.pk), one.name) for one in images if one.status == "active"]
         for argument in rule.arguments:
-            self.fields[argument.name] = _field(argument, choices)
+            self.fields[argument.name] = _field(argument, pictures, (choices or {}).get(argument.name))
 
     @property
     def arguments(self) -> dict[str, str]:
@@ -52,7 +61,7 @@ def wants_image(rule: ActionRule) -> bool:
     return any(one.kind is ArgumentKind.IMAGE for one in rule.arguments)
 
 
-def _field(argument: Argument, images: list[tuple[str, str]]) -> forms.Field:
+def _field(argument: Argument, images: list[tuple[str, str]], choices: Sequence[tuple[str, str]] | None) -> forms.Field:
     words: dict[str, Any] = {
         "label": LABELS.get(argument.name) or argument.name.replace("_", " ").capitalize(),
         "help_text": gettext(argument.help),
@@ -70,6 +79,9 @@ def _field(argument: Argument, images: list[tuple[str, str]]) -> forms.Field:
         case ArgumentKind.PASSWORD:
             widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
             return forms.CharField(max_length=argument.max_length, strip=False, widget=widget, **words)
+        case ArgumentKind.TEXT if choices is not None:
+            nothing = gettext("choose one") if choices and argument.is_required else gettext("none")
+            return forms.ChoiceField(choices=[("", nothing), *choices], **words)
         case ArgumentKind.TEXT:
             return forms.CharField(max_length=argument.max_length, **words)
 

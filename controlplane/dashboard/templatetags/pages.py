@@ -123,6 +123,12 @@ def duration(seconds: float) -> str:
 
 
 @register.filter
+def nanoseconds(amount: int) -> str:
+    """The same of nanoseconds."""
+    return duration(amount / 1e9)
+
+
+@register.filter
 def age(at: datetime | None) -> str:
     """How long ago, in the largest fitting unit; 'never' for no time at all."""
     if at is None:

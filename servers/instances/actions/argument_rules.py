@@ -1,8 +1,12 @@
 """What may come with an action, whichever door it comes through."""
 
+import re
+
 from controlplane.kernel.texts import phrase as _
 from servers.fields import Reasons, text_reasons, whole_number_reasons
 from servers.instances.actions.rule import Argument, ArgumentKind
+
+_WHOLE = re.compile(r"-?[0-9]+")
 
 
 def argument_reasons(argument: Argument, value: str) -> Reasons:
@@ -17,5 +21,5 @@ def argument_reasons(argument: Argument, value: str) -> Reasons:
         return [_("Is {value!r:.40}; there are: {choices}.", value=value, choices=", ".join(argument.choices))]
     if argument.kind is not ArgumentKind.NUMBER:
         return []
-    number: object = int(value) if value.isdecimal() and value.isascii() else value
+    number: object = int(value) if _WHOLE.fullmatch(value) else value
     return whole_number_reasons(number, minimum=argument.min_value, maximum=argument.max_value)

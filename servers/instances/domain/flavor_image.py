@@ -5,8 +5,9 @@ makes the guest of them; the rest stands here. Values that are not in order by t
 the rules have, are left out of the comparison.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from computeagent.protocol.guest_machine import FIRMWARE, STATELESS, UEFI
 from controlplane.kernel.booleans import is_true
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.texts import phrase as _
@@ -14,6 +15,7 @@ from scheduling.domain.request.image_property_names import present_names
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.numa.constraint import guest_topology
 from servers.catalog.domain.extra_specs import extra_spec_complaint
+from servers.fields import Problems, problems_found
 from servers.images.domain.image_properties import image_contradictions, property_complaint
 
 Pairs = Mapping[str, str]
@@ -54,6 +56,12 @@ CEILINGS = {
 # A flavor without this allows no video memory of an image's choice.
 VIDEO_CEILING, VIDEO_MEMORY = "hw_video:ram_max_mb", "hw_video_ram"
 
+WILLING: tuple[Pairs, ...] = (
+    {FIRMWARE: UEFI},
+    {FIRMWARE: UEFI, STATELESS: "yes", "hw_video_model": "none"},
+)
+"""Properties of images by which a flavor has whatever an image must be made for; no one image is made for all of it."""
+
 
 def flavor_image_problems(flavor: FlavorSnapshot, image: ImageSnapshot) -> list[str]:
     """Why this image cannot boot with this flavor, each sentence naming both keys; nothing where it can."""
@@ -65,6 +73,20 @@ def flavor_image_problems(flavor: FlavorSnapshot, image: ImageSnapshot) -> list[
     except Invalid as error:
         found.append(f"{error.message}.")
     return found
+
+
+def problems_by_asker(judged: Callable[[Pairs], Sequence[str]], properties: Pairs) -> Problems:
+    """The sentences that `judged` has against one flavor with an image of these properties: under `flavor` those that
+    it has with every image, however willing, since another flavor is what helps; under `image` all others.
+    """
+    found = judged(properties)
+    of_flavor = set(found).intersection(*(judged(willing) for willing in WILLING)) if found else set()
+    return problems_found(
+        {
+            "flavor": [sentence for sentence in found if sentence in of_flavor],
+            "image": [sentence for sentence in found if sentence not in of_flavor],
+        }
+    )
 
 
 def _in_order(pairs: Mapping[str, object], complaint: Callable[[str, str], str]) -> dict[str, str]:

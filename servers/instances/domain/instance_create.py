@@ -64,7 +64,7 @@ def words_problems(wanted: InstanceCreate) -> Problems:
             tags=wanted.tags,
             user_data=wanted.user_data,
             min_count=wanted.min_count,
-            max_count=wanted.count_max,
+            max_count=wanted.max_count,
             description=wanted.description,
             availability_zone=wanted.availability_zone,
         ),

@@ -122,11 +122,11 @@ def batch_reasons(batch: object) -> Reasons:
 
 
 def count_problems(min_count: object, max_count: object) -> Problems:
-    """1 <= min_count <= max_count <= COUNT_MAX."""
+    """1 <= min_count <= max_count <= COUNT_MAX; no `max_count`, None, is as many as `min_count`."""
     problems = problems_found(
         {
             "min_count": whole_number_reasons(min_count, minimum=1, maximum=COUNT_MAX),
-            "max_count": whole_number_reasons(max_count, minimum=1, maximum=COUNT_MAX),
+            "max_count": [] if max_count is None else whole_number_reasons(max_count, minimum=1, maximum=COUNT_MAX),
         }
     )
     if not problems and isinstance(min_count, int) and isinstance(max_count, int) and max_count < min_count:

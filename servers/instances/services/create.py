@@ -214,7 +214,7 @@ def _found(caller: Caller, wanted: InstanceCreate) -> _Parts:
     asked, properties = FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot(properties=image.properties)
     devices, no_devices = devices_requested(asked, properties)
     no_bus = bus_problems(asked, properties, {one.disk_bus for one in disks.devices or ()})
-    unfit = fit_problems(flavor, image, has_local_root=not disks.is_bfv)
+    unfit = fit_problems(flavor, image, has_local_root=not disks.is_bfv, is_image_named=bool(wanted.image))
     problems = problems_together(problems, unfit, no_bus, no_devices)
     if problems:
         raise InvalidFields(problems)

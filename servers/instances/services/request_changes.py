@@ -75,11 +75,11 @@ def _with_flavor(
         "ephemeral_gib": flavor.ephemeral_gib,
         "swap_mib": flavor.swap_mib,
     }
-    return (
-        body,
-        columns,
-        problems_together(unfit, no_devices, problems_found({"flavor": [no_disks] if no_disks else []})),
-    )
+    # The flavor alone is another one: it is what an image cannot have, too.
+    against = [
+        reason for reasons in (*unfit.values(), *no_devices.values(), [no_disks]) for reason in reasons if reason
+    ]
+    return body, columns, problems_found({"flavor": against})
 
 
 def _of_ports(asked: SpecBody) -> tuple[PciRequest, ...]:

@@ -4,6 +4,7 @@ Every function returns what it found and what is wrong, by field, so that a call
 """
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 from computeagent.protocol.guest_disks import disk_bus_of
@@ -26,7 +27,7 @@ from servers.catalog.selectors.server_group import server_group_for_instance
 from servers.fields import Problems, Reasons, problems_found
 from servers.images.domain.boot_files import boot_contradictions
 from servers.images.selectors import image_for_instance
-from servers.instances.domain.flavor_image import flavor_image_problems
+from servers.instances.domain.flavor_image import flavor_image_problems, problems_by_asker
 from servers.instances.domain.hint_rules import TEXT_HINTS, carried_hints, text_hints
 from servers.instances.domain.instance_rules import ZoneRequest, image_fit_problems
 from servers.instances.domain.machines_reported import Machines, disk_bus_problems, machine_problems
@@ -35,6 +36,7 @@ from servers.instances.selectors.instances import instances_unknown
 from servers.instances.services.legacy_group import legacy_group_hinted
 from servers.models import Flavor, Image, KeyPair, ServerGroup
 
+DISKS = "block_device_mapping_v2"
 HINTS = ("group", "same_host", "different_host", *TEXT_HINTS)
 
 
@@ -90,20 +92,21 @@ def _problem_of(error: Invalid) -> Problems:
     return {error.field or "body": [error.message]}
 
 
-def fit_problems(flavor: Flavor, image: Image, *, has_local_root: bool = True) -> Problems:
-    """What the image needs and the flavor does not give, and where the two contradict each other."""
-    return image_problems(FlavorSnapshot(**flavor_snapshot(flavor)), image, has_local_root=has_local_root)
+def fit_problems(flavor: Flavor, image: Image, *, has_local_root: bool, is_image_named: bool) -> Problems:
+    """What the image needs and the flavor does not give, and where the two contradict each other. `is_image_named`: the
+    request names the image itself, and not a disk that is, or is to be, made of it.
+    """
+    found = image_problems(FlavorSnapshot(**flavor_snapshot(flavor)), image, has_local_root=has_local_root)
+    return found if is_image_named else {DISKS if field == "image" else field: said for field, said in found.items()}
 
 
-def image_problems(asked: FlavorSnapshot, image: Image, *, has_local_root: bool = True) -> Problems:
+def image_problems(asked: FlavorSnapshot, image: Image, *, has_local_root: bool) -> Problems:
     """The same for a flavor as it was when an instance was asked for. A root disk that is a volume has a size of its
     own.
     """
-    properties = ImageSnapshot(properties=image.properties)
-    contradictions = flavor_image_problems(asked, properties)
-    contradictions += not_provided(asked.extra_specs, present_words(properties.properties))
-    contradictions += boot_contradictions(properties.properties)
-    contradictions += _given_by_no_host(present_words(properties.properties))
+    judged = partial(_contradictions, asked)
+    contradictions = problems_by_asker(judged, image.properties)
+    contradictions.setdefault("image", []).extend(_given_by_no_host(present_words(image.properties)))
     too_small = image_fit_problems(
         min_ram_mib=image.min_ram_mib,
         min_disk_gib=image.min_disk_gib,
@@ -112,7 +115,16 @@ def image_problems(asked: FlavorSnapshot, image: Image, *, has_local_root: bool 
         flavor_memory_mib=asked.memory_mib,
         flavor_root_gib=asked.root_gib if has_local_root else 0,
     )
-    return too_small | problems_found({"image": contradictions})
+    return problems_together(too_small, problems_found(contradictions))
+
+
+def _contradictions(asked: FlavorSnapshot, properties: Mapping[str, Any]) -> list[str]:
+    """What is wrong with flavor and image together, whatever hosts there are."""
+    return [
+        *flavor_image_problems(asked, ImageSnapshot(properties=properties)),
+        *not_provided(asked.extra_specs, present_words(properties)),
+        *boot_contradictions(properties),
+    ]
 
 
 def bus_problems(flavor: FlavorSnapshot, image: ImageSnapshot, buses: Collection[str]) -> Problems:
@@ -124,7 +136,7 @@ def bus_problems(flavor: FlavorSnapshot, image: ImageSnapshot, buses: Collection
     if not named:
         return {}
     found = disk_bus_problems(flavor.extra_specs, properties, named, _machines_of_hosts())
-    return problems_found({"block_device_mapping_v2": list(found)})
+    return problems_found({DISKS: list(found)})
 
 
 def _given_by_no_host(properties: Mapping[str, str]) -> list[str]:

@@ -26,6 +26,12 @@ PLAIN = {
     "trusted_image_certificates": "trusted_image_certificates",
 }
 """Keys whose values are taken as they are; null is what is not said."""
+NAMES = {ours: key for key, ours in PLAIN.items()} | {
+    "flavor": "flavorRef",
+    "image": "imageRef",
+    "hints": HINT_KEYS[0],
+}
+"""{the service's name of a field: the body's}"""
 SOURCE_IDS = {"image_id": "image", "volume_id": "volume", "snapshot_id": "snapshot"}
 
 

@@ -89,6 +89,21 @@ def named_in_body() -> Iterator[None]:
 
 
 @contextmanager
+def fields_named(names: Mapping[str, str]) -> Iterator[None]:
+    """What is wrong with fields of the body is said by the names that they have in it; `names` maps the service's."""
+    try:
+        yield
+    except InvalidFields as error:
+        raise InvalidFields({_name_in(field, names): reasons for field, reasons in error.errors.items()}) from error
+
+
+def _name_in(field: str, names: Mapping[str, str]) -> str:
+    """Of `hints.group`, which is a part of a field, the first word is looked up."""
+    first, dot, rest = field.partition(".")
+    return f"{names.get(first, first)}{dot}{rest}"
+
+
+@contextmanager
 def passed_on() -> Iterator[None]:
     """What another service refuses as a conflict, Nova passes on as a mistake of the request: 400."""
     try:

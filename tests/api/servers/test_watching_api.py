@@ -14,8 +14,10 @@ from controlplane.work.reconcile import end_overdue
 from servers.agent_api import conductor_connect
 from servers.instances.services.delete import instance_delete
 from servers.instances.services.screenshot import screenshots_prune
-from servers.models import ConsoleLog, Instance, Screenshot
+from servers.models import BlockDeviceMapping, ConsoleLog, Instance, Screenshot
+from servers.networks.domain.names import PortOwner
 from tests.worlds import cloud as world
+from tests.worlds.routing import guest_port, inside
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PNG = png_of([b"\x10\x20\x30" * 4] * 3)
@@ -195,7 +197,32 @@ def test_diagnostics_have_novas_form_and_are_for_admins(who: world.People, insta
     assert [world.client_of(one).get(url).status_code for one in (who.member, who.reader, who.stranger)] == [403] * 3
     browser = Client()
     browser.login(username="root", password=world.PASSWORD)
-    assert "77 B" in browser.get(f"/instances/{instance.pk}/diagnostics/").content.decode()
+    page = browser.get(f"/instances/{instance.pk}/diagnostics/").content.decode()
+    assert "77 B" in page
+    assert "<dd>5 ms</dd>" in page
+
+
+def test_diagnostics_tell_the_disc_the_cards_and_the_disks_that_the_guest_has(
+    who: world.People, instance: Instance
+) -> None:
+    url = address(instance, "diagnostics")
+    assert parts(who, url) == (True, 1, 1)  # one card, in its host's own default network
+    Instance.objects.filter(pk=instance.pk).update(config_drive=False, has_default_network=False, swap_mib=64)
+    assert parts(who, url) == (False, 0, 2)
+    subnet = inside(who.member, "10.1.0.0/24", "blue")
+    for _ in range(2):
+        guest_port(who.member, subnet, instance_uuid=instance.pk, owner=PortOwner.INSTANCE)
+    Instance.objects.filter(pk=instance.pk).update(has_block_devices=True)
+    BlockDeviceMapping.objects.bulk_create(
+        BlockDeviceMapping(instance_uuid=instance.pk, position=at, source_type="blank", destination_type="volume")
+        for at in range(3)
+    )
+    assert parts(who, url) == (False, 2, 3)
+
+
+def parts(who: world.People, url: str) -> tuple[bool, int, int]:
+    shown = world.client_of(who.admin).get(url).json()
+    return shown["config_drive"], shown["num_nics"], shown["num_disks"]
 
 
 def test_page_asks_for_a_picture_and_shows_it(who: world.People, instance: Instance) -> None:

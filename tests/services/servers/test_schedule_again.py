@@ -10,7 +10,7 @@ import pytest
 from computeagent.protocol.steps import FailureClass
 from controlplane.identity.models import Project, User
 from controlplane.infra.db import now_plus
-from controlplane.kernel.errors import Conflict, NotFound, QuotaExceeded
+from controlplane.kernel.errors import Conflict, InvalidFields, NotFound, QuotaExceeded
 from controlplane.work.models import Work
 from controlplane.work.reconcile import reconcile_once
 from placement.selectors import allocations_by_consumer
@@ -286,3 +286,16 @@ def test_request_that_failed_by_its_own_fault_is_not_asked_for_again_as_it_was()
     world.pump()
     assert world.finish_builds() == 1
     assert world.instance_of(made.pk).failure_class == ""
+
+
+def test_flavor_that_the_image_cannot_have_is_refused_by_the_field_of_the_request() -> None:
+    who = world.cloud("small")
+    made = in_cell0(who)
+    Image.objects.filter(name="demo").update(properties={"hw_cpu_policy": "dedicated"}, min_disk_gib=9)
+    world.flavor("other", extra_specs={"hw:cpu_policy": "shared"})
+    with pytest.raises(InvalidFields) as refused:
+        instance_schedule_again(instance_id=made.pk, caller=who.member, changes=RequestChanges(flavor="other"))
+    assert list(refused.value.errors) == ["flavor"]
+    said = str(refused.value.errors["flavor"])
+    assert "contradicts hw:cpu_policy" in said
+    assert "at least 9 GiB" in said

@@ -1,16 +1,19 @@
 """What Nova knows and no guest here can have: refused with a reason, and no host is ever tried."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from computeagent.protocol.hosts import GuestMachines
+from controlplane.identity.models import Project
 from controlplane.kernel.errors import InvalidFields
 from scheduling.models import SchedulingDecision
 from servers.instances.domain.instance_create import InstanceCreate
 from servers.instances.services.create import instances_create
 from servers.models import AttemptRecord, BuildRequest, Flavor, Image, Instance
 from tests.worlds import cloud as world
+from tests.worlds.volumes import storage_pool, volume_row
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WANTED = InstanceCreate(name="vm", flavor="m1.tiny", image="demo")
@@ -22,6 +25,16 @@ Q35 = GuestMachines(("q35",), ("sata", "virtio"), ("vga",))
     ("specs", "properties", "field", "reason"),
     [
         ({"hw:redirected_usb_ports": "1"}, {}, "flavor", "no guest's USB ports are redirected here"),
+        ({"quota:vif_inbound_peak": "1"}, {}, "flavor", "needs quota:vif_inbound_average"),
+        ({"hw:maxphysaddr_bits": "48"}, {}, "flavor", "needs hw:maxphysaddr_mode=emulate"),
+        ({"hw:usb_model": "none", "hw:sound_model": "usb"}, {}, "flavor", "which hw:sound_model asks for"),
+        ({"hw:tpm_model": "tpm-crb", "hw:tpm_version": "1.2"}, {}, "flavor", "tpm-crb goes with"),
+        ({"hw:numa_nodes": "3"}, {}, "flavor", "cannot be split over 3 cells"),
+        ({"hw:mem_encryption": "yes", "hw:mem_encryption_model": "amd-sev-snp"}, {}, "image", "needs hw_firmware_sta"),
+        ({"os:secure_boot": "required"}, {}, "image", "needs an image with hw_firmware_type=uefi"),
+        ({"hw:cpu_policy": "shared"}, {"hw_cpu_policy": "dedicated"}, "image", "contradicts hw:cpu_policy"),
+        ({}, {"hw_numa_nodes": "3"}, "image", "cannot be split over 3 cells"),
+        ({}, {"hw_usb_model": "none", "hw_sound_model": "usb"}, "image", "which hw:sound_model asks for"),
         ({}, {"hw_redirected_usb_ports": "1"}, "image", "no guest's USB ports are redirected here"),
         ({}, {"hw_floppy_bus": "fdc"}, "image", "no guest has a floppy drive here"),
         ({}, {"hw_rescue_device": "floppy"}, "image", "a rescue disk is one of disk, cdrom"),
@@ -36,9 +49,30 @@ def test_refused_when_it_is_asked_for(
     Image.objects.filter(name="demo").update(properties=properties)
     with pytest.raises(InvalidFields) as refused:
         instances_create(caller=who.member, wanted=WANTED)
-    said = str(refused.value.errors.get(field) or refused.value.errors)
-    assert reason in said
+    assert list(refused.value.errors) == [field]
+    assert reason in str(refused.value.errors[field])
     assert not BuildRequest.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("specs", "properties", "field", "reason"),
+    [
+        ({}, {"hw_floppy_bus": "fdc"}, "block_device_mapping_v2", "hw_floppy_bus=fdc of the image cannot be given"),
+        ({"hw:sound_model": "sb32"}, {}, "flavor", "hw:sound_model=sb32 of the flavor cannot be given"),
+    ],
+)
+def test_refused_of_a_root_volume_by_the_field_that_names_it(
+    specs: dict[str, str], properties: dict[str, str], field: str, reason: str
+) -> None:
+    who = world.cloud("h1")
+    Flavor.objects.filter(name="m1.tiny").update(extra_specs=specs)
+    project = Project.objects.get(pk=who.member.project_id)
+    root = volume_row(project, pool=storage_pool("shared", "h1"), is_bootable=True, image={"properties": properties})
+    disks = [{"source_type": "volume", "uuid": str(root.pk), "boot_index": 0}]
+    with pytest.raises(InvalidFields) as refused:
+        instances_create(caller=who.member, wanted=replace(WANTED, image="", block_device_mapping_v2=disks))
+    assert list(refused.value.errors) == [field]
+    assert reason in str(refused.value.errors)
 
 
 @pytest.mark.parametrize(

@@ -40,11 +40,13 @@ def test_dependencies_come_from_the_module_itself() -> None:
         ("last", "true"),
         ("keys", '[{"name": "inner"}]'),
         ("absent", ""),
-        ("*", '1234\nweb "one"'),
+        ("title", "Zürich 网页 🚀!"),
+        ("*", '1234\nweb "one"\nZürich 网页 🚀!'),
     ],
 )
 def test_guest_reads_outermost_keys_of_its_metadata(tmp_path: Path, key: str, expected: str) -> None:
     meta_data = {"keys": [{"name": "inner"}], "uuid": "1234", "launch_index": 7, "name": 'web "one"', "last": True}
+    meta_data |= {"title": "Zürich 网页 🚀!"}
     (tmp_path / "meta.json").write_text(json.dumps(meta_data))
     (tmp_path / "json.awk").write_bytes(guest_file("json.awk"))
     done = subprocess.run(

@@ -46,6 +46,7 @@ def test_fine_request_has_no_problems():
         ({"name": " web"}, "name", "Must not begin or end with a space."),
         ({"name": 7}, "name", "Must be text, not int."),
         ({"min_count": 0}, "min_count", "Is 0; the least is 1."),
+        ({"min_count": 0, "max_count": None}, "min_count", "Is 0; the least is 1."),
         ({"min_count": -3}, "min_count", "Is -3; the least is 1."),
         ({"max_count": True}, "max_count", "Must be a whole number, not True."),
         ({"min_count": 3, "max_count": 2}, "max_count", "Is 2, less than min_count, which is 3."),

@@ -8,7 +8,7 @@ from controlplane.openstack.schemas import CompiledSchema
 from servers.openstack.compute.schemas.parts import (
     BOOLEAN,
     DISK_CONFIG,
-    METADATA,
+    IMAGE_METADATA,
     NAME,
     PASSWORD,
     TEXT,
@@ -57,7 +57,7 @@ UNSHELVE = by_version(
 )
 REBOOT = of("reboot", closed(["type"], type={"type": "string", "enum": REBOOT_TYPES}))
 RESET_STATE = of("os-resetState", closed(["state"], state={"type": "string", "enum": ["active", "error"]}))
-CREATE_IMAGE = of("createImage", closed(["name"], name=NAME, metadata=METADATA))
+CREATE_IMAGE = of("createImage", closed(["name"], name=NAME, metadata=IMAGE_METADATA))
 CREATE_BACKUP = of(
     "createBackup",
     closed(
@@ -65,7 +65,7 @@ CREATE_BACKUP = of(
         name=NAME,
         backup_type={"type": "string"},
         rotation=NUMBER,
-        metadata=METADATA,
+        metadata=IMAGE_METADATA,
     ),
 )
 CHANGE_PASSWORD = of("changePassword", closed(["adminPass"], adminPass=PASSWORD))

@@ -16,6 +16,8 @@ BOOLEAN = {
 }
 COUNT = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[0-9]{1,9}$"}]}
 METADATA = {"type": "object", "additionalProperties": {"type": "string"}}
+IMAGE_METADATA = {"type": "object", "additionalProperties": {"type": "string", "maxLength": 255}}
+"""Properties of an image that is made of a server; those of images themselves may be longer."""
 TAGS = {"type": "array", "items": {"type": "string"}, "maxItems": 50, "uniqueItems": True}
 PERSONALITY = {
     "type": "array",

@@ -32,7 +32,7 @@ from servers.openstack.compute.call import ComputeCall
 from servers.openstack.compute.consoles import console_opened
 from servers.openstack.compute.create_body import last_part
 from servers.openstack.compute.documents.servers import changed_server_document
-from servers.openstack.compute.faults import named_in_body, passed_on
+from servers.openstack.compute.faults import fields_named, named_in_body, passed_on
 from servers.openstack.compute.schemas.parts import is_yes
 
 IMAGE_ID_SINCE, KEY_SINCE, USER_DATA_SINCE = 45, 54, 57
@@ -47,6 +47,8 @@ REBUILD_WORDS = {
     "personality": "personality",
     "adminPass": "admin_pass",
 }
+REBUILD_NAMES = {ours: key for key, ours in REBUILD_WORDS.items()} | {"image": "imageRef"}
+RESCUE_NAMES = {"image": "rescue_image_ref", "admin_pass": "adminPass"}
 
 
 def accepted(call: ComputeCall) -> HttpResponse:
@@ -114,13 +116,14 @@ def change_password(call: ComputeCall, server_id: uuid.UUID, asked: Any) -> Http
 
 
 def _image_made(call: ComputeCall, server_id: uuid.UUID, action: str, asked: Any, **arguments: str) -> HttpResponse:
-    changed = instance_image_make(
-        caller=call.caller,
-        instance_id=server_id,
-        action=action,
-        arguments={"name": asked["name"], **arguments},
-        properties=asked.get("metadata", {}),
-    )
+    with fields_named({"properties": "metadata"}):
+        changed = instance_image_make(
+            caller=call.caller,
+            instance_id=server_id,
+            action=action,
+            arguments={"name": asked["name"], **arguments},
+            properties=asked.get("metadata", {}),
+        )
     made = str(changed.made_image_id)
     if call.minor >= IMAGE_ID_SINCE:
         return call.answer({"image_id": made}, status=202)
@@ -155,10 +158,8 @@ def rebuild(call: ComputeCall, server_id: uuid.UUID, asked: Any) -> HttpResponse
         reimage_boot_volume=server.is_bfv and call.minor >= 93,
         **words,
     )
-    try:
+    with named_in_body(), fields_named(REBUILD_NAMES):
         changed = instance_rebuild(caller=call.caller, instance_id=server_id, wanted=wanted)
-    except NotFound as error:
-        raise bad_request(error.message) from error
     groups = group_ids_of_instance(instance_id=changed.pk) if call.minor >= 71 else []
     document = changed_server_document(call, changed, group_ids=groups)
     document |= {"adminPass": wanted.admin_pass} if wanted.admin_pass else {}
@@ -177,7 +178,8 @@ def rescue(call: ComputeCall, server_id: uuid.UUID, asked: Any) -> HttpResponse:
     if server.config_drive:
         password = password or admin_pass_new()
     try:
-        instance_rescue(caller=call.caller, instance_id=server_id, image=image, admin_pass=password)
+        with fields_named(RESCUE_NAMES):
+            instance_rescue(caller=call.caller, instance_id=server_id, image=image, admin_pass=password)
     except NotFound as error:
         if image:
             raise bad_request(error.message) from error

@@ -12,7 +12,7 @@ from servers.instances.services.delete import instance_delete
 from servers.instances.services.update import instance_update
 from servers.models import Instance
 from servers.openstack.compute.call import ComputeCall, uuid_of
-from servers.openstack.compute.create_body import create_asked
+from servers.openstack.compute.create_body import NAMES, create_asked
 from servers.openstack.compute.documents.servers import (
     MANUAL,
     changed_server_document,
@@ -20,7 +20,7 @@ from servers.openstack.compute.documents.servers import (
     server_document,
     server_documents,
 )
-from servers.openstack.compute.faults import named_in_body
+from servers.openstack.compute.faults import fields_named, named_in_body
 from servers.openstack.compute.lists.servers import ServerPage, servers_asked
 from servers.openstack.compute.multiattach import multiattach_require
 from servers.openstack.compute.schemas.parts import is_yes
@@ -28,6 +28,7 @@ from servers.openstack.compute.schemas.servers import server_create_schema, serv
 
 CHANGES = {"name": "name", "accessIPv4": "access_ip_v4", "accessIPv6": "access_ip_v6", "hostname": "hostname"}
 SIZED_BY = "OS-DCF:diskConfig"
+CHANGED_NAMES = {ours: key for key, ours in CHANGES.items()} | {"disk_config": SIZED_BY}
 
 
 def server_found(call: ComputeCall, server_id: str) -> Instance:
@@ -76,7 +77,7 @@ def server_create(call: ComputeCall) -> HttpResponse:
         # Without a disc nothing brings a password to the guest, and none is said then.
         body["server"]["adminPass"] = admin_pass_new()
         asked = create_asked(body)
-    with named_in_body():
+    with named_in_body(), fields_named(NAMES):
         made = instances_create(caller=call.caller, wanted=asked)
     secret = {"adminPass": asked.admin_pass} if asked.admin_pass else {}
     if is_yes(said.get("return_reservation_id", False)):
@@ -102,7 +103,8 @@ def server_update(call: ComputeCall, server_id: str) -> HttpResponse:
         changes["description"] = asked["description"] or ""
     if asked.get(SIZED_BY, server.disk_config or MANUAL) != (server.disk_config or MANUAL):
         changes["disk_config"] = asked[SIZED_BY]
-    changed = instance_update(caller=call.caller, instance_id=server.pk, changes=changes) if changes else server
+    with fields_named(CHANGED_NAMES):
+        changed = instance_update(caller=call.caller, instance_id=server.pk, changes=changes) if changes else server
     return call.answer({"server": changed_server_document(call, changed, group_ids=group_ids(call, changed))})
 
 

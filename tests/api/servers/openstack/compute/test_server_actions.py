@@ -236,3 +236,30 @@ def test_each_action_is_in_the_versions_that_its_row_says(server: Instance, who:
         for minor in outside:
             message = fault_of(admin.act(server.pk, name, {}, minor=minor), 400, "badRequest")
             assert message == f"There is no such action: {name}"
+
+
+@pytest.mark.parametrize(("name", "field"), [("rebuild", "imageRef"), ("rescue", "rescue_image_ref")])
+def test_image_that_is_not_for_the_server_is_refused_by_its_name_in_the_body(
+    server: Instance, who: world.People, name: str, field: str
+) -> None:
+    odd = world.image("odd", min_ram_mib=4096)
+    said = fault_of(
+        ComputeClient(who.member, minor=NEWEST).act(server.pk, name, {field: str(odd.pk)}), 400, "badRequest"
+    )
+    assert said.startswith(f"{field}: ")
+    assert "4096 MiB" in said
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [({"a/b": "x"}, "metadata.a/b: Key 'a/b'"), ({"a": "x" * 256}, "is too long"), ({"a": "x" * 255}, "")],
+)
+def test_metadata_of_a_new_image_are_refused_by_that_name(
+    server: Instance, who: world.People, metadata: dict[str, str], reason: str
+) -> None:
+    asked = {"name": "copy", "metadata": metadata}
+    answer = ComputeClient(who.member, minor=NEWEST).act(server.pk, "createImage", asked)
+    if reason:
+        assert reason in fault_of(answer, 400, "badRequest")
+    else:
+        assert answer.status_code == 202

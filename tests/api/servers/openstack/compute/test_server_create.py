@@ -83,6 +83,30 @@ def test_every_field_reaches_the_server(who: world.People) -> None:
     assert shown["config_drive"] == "True"
 
 
+@pytest.mark.parametrize(
+    ("specs", "fields", "hints", "field", "reason"),
+    [
+        ({"quota:vif_inbound_peak": "1"}, {}, {}, "flavorRef", "needs quota:vif_inbound_average"),
+        ({}, {"imageRef": "00000000-0000-0000-0000-000000000009"}, {}, "imageRef", "does not exist"),
+        ({}, {"accessIPv4": "192.0.2.300"}, {}, "accessIPv4", "IPv4"),
+        (
+            {},
+            {},
+            {"os:scheduler_hints": {"group": "00000000-0000-0000-0000-000000000009"}},
+            "os:scheduler_hints",
+            "Server group",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_by_the_name_that_it_has_in_the_body(
+    who: world.People, specs: Any, fields: Any, hints: Any, field: str, reason: str
+) -> None:
+    Flavor.objects.update(extra_specs=specs)
+    said = fault_of(_create(ComputeClient(who.member, minor=NEWEST), hints=hints, **fields), 400, "badRequest")
+    assert said.startswith(f"{field}: ")
+    assert reason in said
+
+
 @pytest.mark.parametrize("key", ["os:scheduler_hints", "OS-SCH-HNT:scheduler_hints"])
 def test_hints_stand_beside_the_server_under_either_key(who: world.People, key: str) -> None:
     group = server_group_create(caller=who.member, name="g", policy="anti-affinity")
