@@ -40,5 +40,5 @@ def backup_chain(backup: VolumeBackup) -> list[VolumeBackup]:
 
 def snapshots_wanted(volume: Volume) -> QuerySet[VolumeSnapshot]:
     """The volume's snapshots that somebody asked for: those that backups keep for the next one are in nobody's way."""
-    kept = VolumeBackup.objects.filter(volume_id=volume.pk, owns_snapshot=True, snapshot_id__isnull=False)
-    return VolumeSnapshot.objects.filter(volume=volume).exclude(pk__in=kept.values("snapshot_id"))
+    of_backups = VolumeBackup.objects.filter(volume_id=volume.pk, owns_snapshot=True, snapshot_id__isnull=False)
+    return VolumeSnapshot.objects.filter(volume=volume).exclude(pk__in=of_backups.values("snapshot_id"))

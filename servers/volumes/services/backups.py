@@ -138,8 +138,8 @@ def _parent(volume: Volume, request: BackupRequest, snapshot: VolumeSnapshot | N
         snapshots = snapshots.filter(created_at__lt=snapshot.created_at)
     rows = VolumeBackup.objects.select_for_update().order_by("-created_at")
     rows = rows.filter(volume_id=volume.pk, state=BackupState.AVAILABLE, is_encrypted=volume.is_encrypted)
-    told = rows.filter(snapshot_id__in=list(snapshots.values_list("pk", flat=True))).first()
-    parent = told or rows.first()
+    by_snapshot = rows.filter(snapshot_id__in=list(snapshots.values_list("pk", flat=True))).first()
+    parent = by_snapshot or rows.first()
     if parent is None:
         if request.full_after:
             return None
@@ -148,7 +148,7 @@ def _parent(volume: Volume, request: BackupRequest, snapshot: VolumeSnapshot | N
             field="incremental",
         )
     chain = len(backup_chain(parent))
-    if told is None and chain > MAX_COMPARED:
+    if by_snapshot is None and chain > MAX_COMPARED:
         return None
     return None if is_full_due(chain - 1, request.full_after) else parent
 
