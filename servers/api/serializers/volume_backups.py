@@ -14,7 +14,8 @@ class VolumeBackupInput(StrictInput):
     name = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
     description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
     incremental = serializers.BooleanField(
-        required=False, help_text="Only what differs from the last backup: of those whose snapshot is still there, if any is."
+        required=False,
+        help_text="Only what differs from the last backup: of those whose snapshot is still there, if any is.",
     )
     full_after = serializers.IntegerField(
         required=False,
@@ -22,7 +23,8 @@ class VolumeBackupInput(StrictInput):
         help_text="A full one after so many increments, and where there is no backup yet; 0: never.",
     )
     keep_snapshot = serializers.BooleanField(
-        required=False, help_text="The snapshot stays in the volume's pool, so that the next increment need not read the backups before it."
+        required=False,
+        help_text="The snapshot stays in the volume's pool, so that the next one need not read the backups.",
     )
 
 
