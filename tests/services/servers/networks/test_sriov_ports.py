@@ -59,6 +59,15 @@ def test_port_brings_its_instance_to_a_host_of_its_network_and_gets_a_device(who
     )
 
 
+def test_a_device_is_told_its_address_by_a_config_drive_alone(who: world.People) -> None:
+    with pytest.raises(InvalidFields) as refused:
+        world.create(who.member, networks=[{"port": "one"}], config_drive=False)
+    assert "networks" in str(refused.value.errors["config_drive"])
+    made = world.create(who.member, networks=[{"port": "one"}])[0]
+    world.pump()
+    assert world.instance_of(made.pk).config_drive
+
+
 def test_no_device_left_is_no_valid_host_and_the_port_is_free_again(who: world.People) -> None:
     first = world.active(who.member, networks=[{"port": "one"}])
     second = world.create(who.member, networks=[{"port": "two"}])[0]
