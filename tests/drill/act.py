@@ -115,7 +115,10 @@ def _consoles_and_backups(stage: Stage, instances: list[str], quiet_s: float) ->
     uid = ""
     for is_incremental in (False, True):
         stage.load.backups.write(str(made.get("id")))
-        uid = stage.load.backups.of_volume(str(made.get("id")), is_incremental=is_incremental, keeps_snapshot=True)
+        # Without a kept snapshot bytes tell what changed; by the next one, the snapshot does.
+        uid = stage.load.backups.of_volume(
+            str(made.get("id")), is_incremental=is_incremental, keeps_snapshot=is_incremental
+        )
         stage.wait_quiet(quiet_s)
     stage.load.ask(f"volume-backups/{uid}/restore/", {"name": RESTORED})
     stage.wait_quiet(quiet_s)
