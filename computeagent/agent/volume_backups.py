@@ -13,7 +13,8 @@ from computeagent.agent.image_upload import file_facts, image_send
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.volume_work import BackupBytes
 from computeagent.protocol.volumes import VolumeFacts
-from computeagent.volumes.backup_stream import StreamFile, backup_parts, backup_stream
+from computeagent.volumes.backup_changes import Range, parts_within, ranges_changed
+from computeagent.volumes.backup_stream import Parts, StreamFile, backup_parts, backup_stream
 from computeagent.volumes.base import VolumeBackend, VolumeProgress
 from controlplane.kernel.errors import NotFound, Unavailable
 from controlplane.kernel.kill_points import reach
@@ -27,8 +28,11 @@ def backup_send(
 ) -> VolumeFacts:
     """Have the snapshot of the order in the store. Raises DriverError, VolumeBackendError, Fenced, Unavailable."""
     order = held.order
+    changed = _changed(context, held, backend, progress) if order.backups else None
 
     def stream() -> Iterator[bytes]:
+        if changed is not None:
+            return backup_stream(parts_within(_snapshot(held, backend), changed))
         since = order.since_snapshot_id
         return backup_stream(backend.read(order.volume, order.snapshot_id, since_snapshot_id=since))
 
@@ -40,6 +44,26 @@ def backup_send(
     except ImageRefused as error:
         raise DriverError(error.message, failure_class=error.failure_class) from error
     return VolumeFacts(size_bytes=facts.size_bytes)
+
+
+def _changed(context: AgentContext, held: HeldVolume, backend: VolumeBackend, progress: VolumeProgress) -> list[Range]:
+    """Where the snapshot of the order differs from its backups, of which the last one's snapshot is gone."""
+    done, total = 0, sum(backup.size_bytes for backup in held.order.backups)
+
+    def read(backup: BackupBytes) -> Iterator[bytes]:
+        nonlocal done
+        for chunk in _chunks(context, held, backup):
+            done += len(chunk)
+            progress(done, total)
+            yield chunk
+
+    found = ranges_changed(_snapshot(held, backend), [backup_parts(read(backup)) for backup in held.order.backups])
+    reach("computeagent.volumes.backup:compared")
+    return found
+
+
+def _snapshot(held: HeldVolume, backend: VolumeBackend) -> Parts:
+    return backend.read(held.order.volume, held.order.snapshot_id)
 
 
 def backup_restore(context: AgentContext, held: HeldVolume, backend: VolumeBackend, progress: VolumeProgress) -> None:

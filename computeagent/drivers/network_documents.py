@@ -4,6 +4,7 @@ Layout: https://docs.openstack.org/nova/latest/user/metadata.html and Nova's sch
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from ipaddress import ip_network
 
 from computeagent.networks.base import tap_name
@@ -16,7 +17,9 @@ Json = dict[str, object]
 
 
 def network_data(ports: Sequence[PortSpec]) -> Json:
-    """Each card by its MAC, with its addresses: by DHCP where the subnet has it, else as they are."""
+    """Each card by its MAC, with its addresses: by DHCP where the subnet has it, else as they are. A card that is a
+    device of the host's is behind no tap, where DHCP of ours would hear it: of it they are always as they are.
+    """
     links: list[Json] = []
     networks: list[Json] = []
     name_servers: list[str] = []
@@ -32,6 +35,8 @@ def network_data(ports: Sequence[PortSpec]) -> Json:
             }
         )
         subnets = {subnet.id: subnet for subnet in port.subnets}
+        if port.vnic_type != "normal":
+            subnets = {subnet.id: replace(subnet, has_dhcp=False) for subnet in port.subnets}
         known = [(one, subnets[one.subnet_id]) for one in port.addresses if one.subnet_id in subnets]
         for address, subnet in known:
             networks.append(_network(f"network{len(networks)}", link, port.network, address, subnet))

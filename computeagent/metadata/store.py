@@ -171,8 +171,9 @@ def _read(path: Path) -> SignedDocument | None:
 
 
 def _addresses(documents: Collection[GuestDocument]) -> Iterable[tuple[tuple[str, str], str]]:
+    """Of cards that are devices nobody hears anything here."""
     for document in documents:
         for port in document.guest.ports:
-            if port.kind is not NetworkBackendKind.HYPERVISOR:
+            if port.kind is not NetworkBackendKind.HYPERVISOR and port.vnic_type == "normal":
                 for fixed in port.addresses:
                     yield (port.network, fixed.address), document.guest.uuid

@@ -20,7 +20,8 @@ class BackupBytes:
 class VolumeOrder:
     """A taken piece of work on a volume. `snapshot_id`: the snapshot to make, to remove, to go back to, or to back up.
     `since_snapshot_id`: only what differs from that one is backed up. `backups`: what a volume is restored from, a full
-    one and then what changed since, in this order.
+    one and then what changed since, in this order; of a backup to make, those that it rests on, where their snapshot is
+    gone: then only what differs from them is backed up, and `since_snapshot_id` names nothing that is there.
 
     `source` is what a new volume begins with. `guest` is the instance of this host that has the volume now, with all
     that it has, where there is one: what is done to the volume is then done through its hypervisor. `size_gib` of the

@@ -216,7 +216,7 @@ class DatabaseConductor(ConsoleVerbs, GuestDocumentVerbs, HostImageVerbs, HostNe
 
     @leased
     def _backup_of(self, lease: AgentLease, named: str) -> uuid.UUID | None:
-        """The same of a backup that a volume is restored from."""
+        """The same of a backup that a volume is restored from, or compared with."""
         held = row_lease(lease, self._ownership)
         work_fence(lease=held)
         return backup_of_volume_work(held, named)

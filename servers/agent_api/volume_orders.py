@@ -46,7 +46,7 @@ def volume_order(work: Work, lease: RowLease, *, owner: str, host: str) -> Volum
         source=volume_source(volume) if kind is VolumeWorkKind.VOLUME_CREATE else NO_SOURCE,
         guest=_guest_with(work, volume, host, arguments.get(SIZE_GIB, "")) if kind in FOLLOWS_GUEST else None,
         since_snapshot_id=arguments.get(SINCE_SNAPSHOT_ID, ""),
-        backups=tuple(BackupBytes(str(one.pk), one.size_bytes, one.checksum) for one in backups_restored(work, volume)),
+        backups=tuple(BackupBytes(str(one.pk), one.size_bytes, one.checksum) for one in backups_read(work, volume)),
         arguments=arguments,
         target=volume_spec_elsewhere(volume, volume.wanted_pool) if kind is VolumeWorkKind.VOLUME_RETYPE else None,
     )
@@ -67,11 +67,13 @@ def _sized(volume: VolumeSpec, size_gib: str) -> VolumeSpec:
     return replace(volume, size_gib=int(size_gib)) if size_gib else volume
 
 
-def backups_restored(work: Work, volume: Volume) -> list[VolumeBackup]:
-    """What this work writes into the volume: a full backup and what changed since. Empty for any other work."""
+def backups_read(work: Work, volume: Volume) -> list[VolumeBackup]:
+    """What this work writes into the volume, or compares with it: a full backup and what changed since. Empty for any
+    other work.
+    """
     backup_id: object = None
-    if work.kind == VolumeWorkKind.VOLUME_RESTORE.value:
-        backup_id = work.arguments[BACKUP_ID]
+    if work.kind in {VolumeWorkKind.VOLUME_RESTORE.value, VolumeWorkKind.VOLUME_BACKUP_CREATE.value}:
+        backup_id = work.arguments.get(BACKUP_ID)
     elif work.kind == VolumeWorkKind.VOLUME_CREATE.value and volume.source_kind == VolumeSourceKind.BACKUP.value:
         backup_id = volume.source_id
     if backup_id is None:

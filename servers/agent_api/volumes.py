@@ -18,7 +18,7 @@ from controlplane.work.work import compute_queue, work_fence, work_take, work_ta
 from scheduling.fleet.selectors.liveness import host_is_forced_down
 from servers.agent_api.leases import instance_work, leased, reaching, row_lease, volume_work
 from servers.agent_api.reached import OwnedHost
-from servers.agent_api.volume_orders import backups_restored, volume_order
+from servers.agent_api.volume_orders import backups_read, volume_order
 from servers.models import Instance, Volume, VolumeAttachment
 from servers.volumes.domain.work_rules import VOLUME_KINDS
 from servers.volumes.services import keys, made, present, work, work_ends
@@ -26,6 +26,9 @@ from servers.volumes.services.progress import volume_progress_write
 
 log = logging.getLogger(__name__)
 
+READING_BACKUPS = frozenset(
+    {VolumeWorkKind.VOLUME_CREATE, VolumeWorkKind.VOLUME_RESTORE, VolumeWorkKind.VOLUME_BACKUP_CREATE}
+)
 OWNER_MAX = 200
 LOCATION_MAX, TEXT_MAX = 16, 500
 
@@ -111,11 +114,14 @@ def image_of_volume_work(lease: RowLease, named: str) -> uuid.UUID | None:
 
 
 def backup_of_volume_work(lease: RowLease, named: str) -> uuid.UUID | None:
-    """The backup of this id, if a volume is restored from it by this work. None for any other. The caller fences."""
-    if lease.kind not in (VolumeWorkKind.VOLUME_CREATE, VolumeWorkKind.VOLUME_RESTORE):
+    """The backup of this id, if a volume is restored from it by this work, or compared with it. None for any other. The
+    caller fences.
+    """
+    if lease.kind not in READING_BACKUPS:
         return None
-    row, volume = Work.objects.get(pk=lease.work_id), Volume.objects.filter(pk=lease.subject).first()
-    backups = [] if volume is None else backups_restored(row, volume)
+    row = Work.objects.get(pk=lease.work_id)
+    volume = Volume.objects.filter(pk=row.arguments[work.VOLUME_ID]).first()
+    backups = [] if volume is None else backups_read(row, volume)
     return next((row.pk for row in backups if str(row.pk) == named), None)
 
 

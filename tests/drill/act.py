@@ -74,6 +74,7 @@ def _record(stage: Stage, bursts: int, quiet_s: float) -> list[str]:
     """The load without any kill: every point is passed once, every host builds, and nothing may be out of order."""
     for each in stage.agents:
         stage.load.create(1, host=each.host)
+    lacking = _with_device(stage, quiet_s) if stage.load.devices else []
     one_of_each = set(stage.load.promises.created)
     for _ in range(bursts):
         stage.load.burst(stage.rows()["instances"])
@@ -81,10 +82,21 @@ def _record(stage: Stage, bursts: int, quiet_s: float) -> list[str]:
     shown = _consoles_and_backups(stage, sorted(one_of_each), quiet_s)
     faults = {uid: fault for uid, fault in stage.rows()["faults"].items() if uid in one_of_each}
     return [
+        *lacking,
         *shown,
         *stage.verdict(),
         *(f"{uid} has failed without any kill: {fault}" for uid, fault in faults.items()),
     ]
+
+
+def _with_device(stage: Stage, quiet_s: float) -> list[str]:
+    """Demanded once: an instance gets a device of its host for a port."""
+    devices = stage.load.devices
+    for _ in range(2):  # the port, and then the instance
+        if devices is not None:
+            devices.make()
+    stage.wait_quiet(quiet_s)
+    return [] if stage.rows()["devices"] else ["no instance has had a device of its host"]
 
 
 def _consoles_and_backups(stage: Stage, instances: list[str], quiet_s: float) -> list[str]:
@@ -103,7 +115,10 @@ def _consoles_and_backups(stage: Stage, instances: list[str], quiet_s: float) ->
     uid = ""
     for is_incremental in (False, True):
         stage.load.backups.write(str(made.get("id")))
-        uid = stage.load.backups.of_volume(str(made.get("id")), is_incremental=is_incremental, keeps_snapshot=True)
+        # Without a kept snapshot bytes tell what changed; by the next one, the snapshot does.
+        uid = stage.load.backups.of_volume(
+            str(made.get("id")), is_incremental=is_incremental, keeps_snapshot=is_incremental
+        )
         stage.wait_quiet(quiet_s)
     stage.load.ask(f"volume-backups/{uid}/restore/", {"name": RESTORED})
     stage.wait_quiet(quiet_s)
@@ -167,9 +182,12 @@ def _drain(stage: Stage, quiet_s: float) -> list[str]:
     left += stage.load.volumes.drain()  # what instances made is gone with them by now
     stage.wait_quiet(quiet_s)
     left += [f"volume {one['id']} is left after all were deleted" for one in stage.rows()["volumes"]]
+    if stage.load.devices:
+        stage.load.devices.drain()
     left += [line for one in stage.load.networks for line in one.drain()] + stage.load.networks[0].left()
     stage.wait_quiet(quiet_s)  # OVN is told
     left += [f"{one['name']} {one['id']} is left after all were deleted" for one in stage.rows()["instances"]]
+    left += [f"{one['address']} of {one['host']} is claimed after all were deleted" for one in stage.rows()["devices"]]
     return [line for line in [*stage.verdict(), *left] if not any(uid in line for uid in stage.reported)]
 
 

@@ -8,6 +8,7 @@ process could ask.
 import re
 import sys
 import threading
+import xml.etree.ElementTree as ET
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -20,7 +21,9 @@ from computeagent.agent.options import AgentOptions
 from computeagent.daemon.log_lines import log_to_stderr
 from computeagent.daemon.program import agent_make, agent_serve
 from computeagent.drivers.base import Driver
-from computeagent.drivers.factory import driver_open
+from computeagent.drivers.device_spec import parse_device_specs
+from computeagent.drivers.factory import NO_OPTIONS, driver_open
+from computeagent.drivers.host_options import HostOptions
 from computeagent.networks.absent import NoPlug
 from computeagent.networks.memory import MemoryPlug
 from computeagent.protocol.guests import GuestSpec
@@ -31,7 +34,7 @@ from computeagent.transport.secret_file import SecretFile
 from computeagent.volumes.base import VolumeBackend
 from computeagent.volumes.factory import host_pools
 from tests.drill.json_socket import serve_in_background
-from tests.drill.names import MEMORY_MIB, NETWORKS_FILE, OUTSIDE, OWN_POOL, POOL, own_pool
+from tests.drill.names import DEVICE_SPEC, MEMORY_MIB, NETWORKS_FILE, OUTSIDE, OWN_POOL, POOL, own_pool
 from tests.drill.simulated_consoles import EchoingConsoles
 
 OPTIONS = AgentOptions(
@@ -70,13 +73,16 @@ class ControlSocket:
             memory_mib=arguments.memory_mib,
             disk_gib=arguments.disk_gib,
             shared_dir=arguments.image_cache,
+            options=HostOptions(device_specs=parse_device_specs([DEVICE_SPEC]))
+            if _is_simulated(arguments)
+            else NO_OPTIONS,
         )
         self._driver = driver
         wrapped = _wrapped(driver, arguments.wrap)
         return EchoingConsoles(wrapped) if _is_simulated(arguments) else wrapped  # type: ignore[return-value]
 
     def answer(self, question: dict[str, Any]) -> Any:
-        """{"ask": "guests"}: uuid, name and whether it runs, of each domain; None while the driver is not open.
+        """{"ask": "guests"}: uuid, name, whether it runs and its devices, of each domain; None: the driver is not open.
 
         {"ask": "consoles"}: how many ways outward are open.
 
@@ -90,13 +96,24 @@ class ControlSocket:
             return self._orphan(str(question["uuid"]))
         assert question["ask"] == "guests"
         domains = self._driver._connection.handle().listAllDomains(0)
-        return [{"uuid": one.UUIDString(), "name": one.name(), "active": bool(one.isActive())} for one in domains]
+        return [
+            {"uuid": one.UUIDString(), "name": one.name(), "active": bool(one.isActive()), "devices": _devices(one)}
+            for one in domains
+        ]
 
     def _orphan(self, guest_uuid: str) -> str:
         sizes = {"vcpus": 1, "memory_mib": MEMORY_MIB, "root_gib": 1, "ephemeral_gib": 0, "swap_mib": 0}
         image = {"image_id": "", "image_checksum": "", "image_size_bytes": 0, "image_disk_format": "raw"}
         guest = GuestSpec(uuid=guest_uuid, name="orphan", project_id=guest_uuid, **sizes, **image)  # type: ignore[arg-type]
         return str(self._driver.spawn(guest).power_state)
+
+
+def _devices(domain: Any) -> list[str]:
+    """Addresses of the host's devices that the domain has."""
+    root = ET.fromstring(domain.XMLDesc(0))  # noqa: S314 - libvirt's own
+    found = root.iterfind("devices/*/source/address[@type='pci']")
+    parts = [[int(one.get(part, "0"), 0) for part in ("domain", "bus", "slot", "function")] for one in found]
+    return [f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}" for domain, bus, slot, function in parts]
 
 
 def _is_simulated(arguments: Namespace) -> bool:

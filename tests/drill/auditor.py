@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from controlplane.kernel.kill_points import stand_aside
 from controlplane.work.models import NamedLease, Work
 from controlplane.work.models.work import OPEN_STATES
-from scheduling.models import Service
+from scheduling.models import PciDevice, Service
 from servers.models import (
     BuildRequest,
     BulkJob,
@@ -27,6 +27,7 @@ from servers.models import (
     VolumeBackup,
     VolumeSnapshot,
 )
+from servers.networks.domain.names import VnicType
 from servers.networks.ovn.audit import ovn_audit
 from servers.networks.services.applied import CARRIED
 from servers.repair.services.audit import audit_findings
@@ -59,7 +60,7 @@ def answer(question: dict[str, Any]) -> Any:
 
 def state() -> dict[str, Any]:
     """Instances that are not deleted, volumes and their backups, open work, jobs and consoles, requests, faults;
-    hosts whose networks are not in force yet, and the ports of instances.
+    hosts whose networks are not in force yet, the ports of instances, and the devices that they have.
     """
     live = Instance.objects.filter(deleted_at__isnull=True)
     work = Work.objects.filter(state__in=OPEN_STATES)
@@ -90,10 +91,15 @@ def state() -> dict[str, Any]:
             )
         ),
         "ovn_changes": list(OvnChange.objects.values("subject", "subject_id", "attempts", "problem")),
-        "ports": list(
-            Port.objects.filter(instance_uuid__isnull=False, network__kind__in=CARRIED).values(
-                "id", "host", "instance_uuid"
+        "devices": list(
+            PciDevice.objects.filter(owner_uuid__isnull=False).values(
+                "address", "owner_uuid", host=F("compute_node__host")
             )
+        ),
+        "ports": list(
+            Port.objects.filter(instance_uuid__isnull=False, network__kind__in=CARRIED)
+            .filter(vnic_type=VnicType.NORMAL)  # devices are behind no tap
+            .values("id", "host", "instance_uuid")
         ),
     }
 

@@ -29,7 +29,7 @@ class Answer:
 
 
 class Client:
-    """Calls of `/api/`. Safe to use from many threads."""
+    """Calls of `/api/`, or of a whole path. Safe to use from many threads."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -49,7 +49,11 @@ class Client:
         until = time.monotonic() + timeout_s
         while True:
             try:
-                return self._once(f"/api/{path}", body, method or ("GET" if body is None else "POST"))
+                return self._once(
+                    path if path.startswith("/") else f"/api/{path}",
+                    body,
+                    method or ("GET" if body is None else "POST"),
+                )
             except ConnectionRefusedError as error:
                 if time.monotonic() > until:
                     raise NoAnswerError(f"nobody listens at port {self.port}") from error

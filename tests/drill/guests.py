@@ -22,6 +22,8 @@ class HostGuests:
     qemu: list[str] = field(default_factory=list)
     deleted_files: list[str] = field(default_factory=list)
     directories: list[str] = field(default_factory=list)
+    devices: dict[str, list[str]] = field(default_factory=dict)
+    """By domain, those of the host that it has."""
     taps: list[str] = field(default_factory=list)
     """The ids of the ports that are plugged."""
     is_known: bool = True
@@ -60,6 +62,7 @@ def guests_of(
         [one.uuid for one in qemu],
         [f"{one.uuid}: {name}" for one in qemu for name in one.deleted_files],
         sorted(os.listdir(files)) if files.is_dir() else [],
+        {one["uuid"]: one["devices"] for one in domains or ()},
         _taps(state_dir / "driver" / NETWORKS_FILE),
         domains is not None,
         consoles,

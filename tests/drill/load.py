@@ -11,6 +11,7 @@ from tests.drill.backup_load import BackupLoad
 from tests.drill.bulk_load import BulkLoad
 from tests.drill.client import Client, NoAnswerError
 from tests.drill.console_load import ConsoleLoad
+from tests.drill.device_load import DeviceLoad
 from tests.drill.image_load import ImageLoad
 from tests.drill.names import FLAVOR, IMAGES, NETWORK, RESTORED, VOLUME, image_id, image_name
 from tests.drill.network_load import BRIDGES, OVN, NetworkLoad
@@ -101,6 +102,7 @@ class Load:
         self._lock = threading.Lock()
         self._number = 0
         self.networks = [NetworkLoad(self.ask, rng, scene) for scene in ((BRIDGES, OVN) if has_ovn else (BRIDGES,))]
+        self.devices = DeviceLoad(self.ask, lambda port: self.create_in([{"port": port}])) if has_ovn else None
         self.volumes = VolumeLoad(self.ask, rng)
         self.backups = BackupLoad(self.ask, rng)
         self.consoles = ConsoleLoad(self.ask, rng)
@@ -149,6 +151,7 @@ class Load:
             lambda: self.create(rng.randint(2, 3)),
             *(step for one in self.networks for step in (one.route, one.float)),
             self.networks[0].rule,
+            *([self.devices.make] if self.devices else []),
             *(one.port for one in self.networks[1:]),
             self.volumes.make,
             self.volumes.change,
@@ -206,11 +209,10 @@ class Load:
         for uid in ids if then_delete else ():
             self.delete(uid)
 
-    def create_in(self, networks: Sequence[str]) -> None:
-        """Ask for one instance with a card in each of these."""
-        cards = [{"network": one} for one in networks]
+    def create_in(self, cards: Sequence[Mapping[str, str]]) -> None:
+        """Ask for one instance with these cards."""
         made = self.ask(
-            "instances/", {"name": self._name(), "flavor": FLAVOR, "image": image_name(0), "networks": cards}
+            "instances/", {"name": self._name(), "flavor": FLAVOR, "image": image_name(0), "networks": list(cards)}
         )
         with self._lock:
             self.promises.created.update(str(one["id"]) for one in (made or {"instances": []})["instances"])

@@ -21,6 +21,8 @@ from servers.networks.services.subnets import subnet_create
 from servers.volumes.domain.volume_types import VolumeTypeRequest
 from servers.volumes.services.types import volume_type_create
 from tests.drill.names import (
+    DEVICE_NETWORK,
+    DEVICE_WIRE,
     FLAVOR,
     IMAGES,
     MEMORY_MIB,
@@ -46,6 +48,9 @@ def main(arguments: list[str]) -> int:
     _networks(NetworkBackendKind.BRIDGE, NETWORK, "10.77.0.0/16", OUTSIDE, "203.0.113.0/24")
     if ovn_options().ovn_northbound:
         _networks(NetworkBackendKind.OVN, OVN_NETWORK, "10.78.0.0/16", OVN_OUTSIDE, "198.51.100.0/25")
+    wire = NetworkRequest(None, DEVICE_NETWORK, kind=NetworkBackendKind.BRIDGE, physical_network=DEVICE_WIRE)
+    made = network_create(caller=None, request=wire)
+    subnet_create(caller=None, request=SubnetRequest(network_id=made.pk, cidr="10.79.0.0/24"))
     for pool, name in TYPES.items():
         volume_type_create(request=VolumeTypeRequest(name, pools=(pool,)))
     for number in range(IMAGES):

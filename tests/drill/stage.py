@@ -43,6 +43,7 @@ from tests.drill.process import Process
 from tests.drill.process_manager import ROOT, ProcessManager, Side
 from tests.drill.servers import Restartable, RestartablePostgres, RestartableRedis
 from tests.drill.settings import SETTINGS
+from tests.drill.simulated_devices import virtual_functions_add
 from tests.drill.verdict import guest_faults, promise_faults, under_way
 from tests.drill.volume_files import upload_leftovers, volume_faults, volume_files, volumes_under_way
 from tests.fixtures.file_server import file_server
@@ -417,9 +418,9 @@ class Stage:
         hypervisors = self.directory / "hv"
         uri = f"qemu:///embed?root={hypervisors / each.host}"
         if each.kind == "test":
-            uri = simulated_host_write(
-                hypervisors / f"{each.host}.xml", vcpus=HOST_VCPUS, memory_mib=HOST_MEMORY_MIB, disk_gib=HOST_DISK_GIB
-            )
+            file = hypervisors / f"{each.host}.xml"
+            uri = simulated_host_write(file, vcpus=HOST_VCPUS, memory_mib=HOST_MEMORY_MIB, disk_gib=HOST_DISK_GIB)
+            virtual_functions_add(file)
         return [
             "--host", each.host, "--control-plane", f"http://127.0.0.1:{self.client.port}",
             "--libvirt-uri", uri, "--state", str(self._state_of(each)),

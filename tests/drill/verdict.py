@@ -48,6 +48,7 @@ def guest_faults(rows: Rows, hosts: Sequence[HostGuests]) -> list[str]:
         *(f"{uuid} runs {times} times" for uuid, times in everywhere.items() if times > 1),
         *(line for each in hosts for line in _faults_of_host(each, instances)),
         *(line for each in hosts for line in _faults_of_taps(each, rows)),
+        *(line for each in hosts for line in _faults_of_devices(each, rows)),
         *(
             f"{one['name']} {uid} is on {one['host']}, which no agent of this stage serves"
             for uid, one in instances.items()
@@ -84,6 +85,20 @@ def _faults_of_taps(found: HostGuests, rows: Rows) -> Iterator[str]:
     for port, uid in ports.items():
         if uid in running and port not in found.taps:
             yield f"{uid} runs on {found.host} and its port {port} has no tap"
+
+
+def _faults_of_devices(found: HostGuests, rows: Rows) -> Iterator[str]:
+    """What the host's guests have of its devices, and what is claimed for them."""
+    claimed: dict[str, set[str]] = {}
+    for one in rows.get("devices", ()):
+        if one["host"] == found.host:
+            claimed.setdefault(str(one["owner_uuid"]), set()).add(one["address"])
+    here = {str(one["id"]): one for one in rows["instances"] if one["host"] == found.host}
+    for uid in claimed.keys() - here.keys():
+        yield f"{found.host}: {sorted(claimed[uid])} are claimed for {uid}, which is not there"
+    for uid, devices in found.devices.items():
+        if uid in here and not here[uid]["task_state"] and set(devices) != claimed.get(uid, set()):
+            yield f"{uid} has {devices} of {found.host}, where {sorted(claimed.get(uid, ()))} are claimed for it"
 
 
 def _fault_of_instance(host: str, one: Mapping[str, Any], is_active: bool | None) -> Iterator[str]:

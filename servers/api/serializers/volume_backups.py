@@ -14,15 +14,17 @@ class VolumeBackupInput(StrictInput):
     name = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
     description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
     incremental = serializers.BooleanField(
-        required=False, help_text="Only what differs from the last backup whose snapshot is still there."
+        required=False,
+        help_text="Only what differs from the last backup: of those whose snapshot is still there, if any is.",
     )
     full_after = serializers.IntegerField(
         required=False,
         min_value=0,
-        help_text="A full one after so many increments, and where there is nothing to differ from; 0: never.",
+        help_text="A full one after so many increments, and where there is no backup yet; 0: never.",
     )
     keep_snapshot = serializers.BooleanField(
-        required=False, help_text="The snapshot stays in the volume's pool, so that the next one can be incremental."
+        required=False,
+        help_text="The snapshot stays in the volume's pool, so that the next one need not read the backups.",
     )
 
 

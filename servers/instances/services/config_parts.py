@@ -49,6 +49,8 @@ def config_decided(
     needed = [name for name, value in needs.items() if value]
     if config_drive is False and METADATA_BRINGS & set(needed) and _has_metadata(nics):
         needed = [name for name in needed if name not in METADATA_BRINGS]
+    if any(port.vnic_type != VnicType.NORMAL for port in nics.ports.values()):
+        needed.append("networks")  # no DHCP and no metadata service of ours hears such a card
     properties = present_names(image.properties) if image else {}
     has_drive, no_drive = config_drive_decided(
         config_drive,

@@ -39,7 +39,7 @@ from servers.instances.services.nic_groups import groups_found
 from servers.models import BuildRequest, IPAllocation, Network, Port, Subnet
 from servers.networks.domain.names import PortOwner, VnicType
 from servers.networks.domain.nics import NicAsked
-from servers.networks.domain.ports import AddressRequest, PortRequest, privilege_problems
+from servers.networks.domain.ports import AddressRequest, PortRequest, privilege_problems, vnic_reasons
 from servers.networks.domain.routing_errors import UnableToAutoAllocateNetwork
 from servers.networks.selectors.networks import may_have_ports, networks_visible, owns_network
 from servers.networks.selectors.quota import network_quota_usage
@@ -196,20 +196,14 @@ def _ports_named(
         if not matches:
             reasons.append(_("There is no port {reference!r:.80}.", reference=reference))
         elif len(matches) > 1:
-            refusals.append(
-                Conflict(
-                    _(
-                        "{count} ports are named {reference!r:.80}: give an id.",
-                        count=len(matches),
-                        reference=reference,
-                    ),
-                    field="networks",
-                )
-            )
+            words = _("{count} ports are named {reference!r:.80}: give an id.", count=len(matches), reference=reference)
+            refusals.append(Conflict(words, field="networks"))
             found[reference] = matches[0]
         else:
-            found[reference] = matches[0]
-            needs_address = matches[0].network is None or matches[0].network.kind != HYPERVISOR
+            found[reference], network = matches[0], matches[0].network
+            if network is not None:
+                reasons += vnic_reasons(matches[0].vnic_type, network, network.physical_network)
+            needs_address = network is None or network.kind != HYPERVISOR
             if needs_address and not matches[0].addresses:
                 reasons.append(
                     _(

@@ -168,6 +168,18 @@ def _groups_reasons(request: PortRequest) -> Reasons:
     return [] if len(set(groups)) == len(groups) else [_("One of them is there twice.")]
 
 
+def vnic_reasons(vnic_type: str, network: object, physical_network: str) -> Reasons:
+    """Whether a port of a network can be a device of a host: a device is on the wire of a physical network alone."""
+    if vnic_type == VnicType.NORMAL or physical_network:
+        return []
+    reason = _(
+        "A port of type {vnic_type} is a device on a physical network, and network {network} is on none.",
+        vnic_type=vnic_type,
+        network=network,
+    )
+    return [reason]
+
+
 def privilege_problems(request: PortRequest, *, is_network_owner: bool, has_network_security: bool) -> Problems:
     """What only the owner of the network, and admins, may ask of a port in it (Neutron's default policy).
 

@@ -10,7 +10,7 @@ from controlplane.kernel.texts import phrase as _
 from servers.networks.ovn.objects.row import GROUPS, KEY, OWNER, TAG, NorthboundRow, Value
 
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "Logical_Switch": ("name", "ports"),
+    "Logical_Switch": ("name", "ports", "acls"),
     "DHCP_Options": ("cidr", "options"),
     "Address_Set": ("name", "addresses"),
     "Port_Group": ("name", "ports", "acls"),

@@ -9,15 +9,15 @@ from servers.networks.ovn.difference import EXTERNAL_IDS, ROOTS, Difference, row
 from servers.networks.ovn.objects.row import PARENT, TAG, NorthboundRow
 
 PARENT_TABLES = {
-    ("Logical_Switch_Port", "ports"): "Logical_Switch",
-    ("Logical_Router_Port", "ports"): "Logical_Router",
-    ("ACL", "acls"): "Port_Group",
-    ("Gateway_Chassis", "gateway_chassis"): "Logical_Router_Port",
-    ("Logical_Router_Static_Route", "static_routes"): "Logical_Router",
-    ("Logical_Router_Policy", "policies"): "Logical_Router",
-    ("NAT", "nat"): "Logical_Router",
+    ("Logical_Switch_Port", "ports"): ("Logical_Switch",),
+    ("Logical_Router_Port", "ports"): ("Logical_Router",),
+    ("ACL", "acls"): ("Port_Group", "Logical_Switch"),
+    ("Gateway_Chassis", "gateway_chassis"): ("Logical_Router_Port",),
+    ("Logical_Router_Static_Route", "static_routes"): ("Logical_Router",),
+    ("Logical_Router_Policy", "policies"): ("Logical_Router",),
+    ("NAT", "nat"): ("Logical_Router",),
 }
-"""The table whose column has rows of this one."""
+"""The tables whose column may have rows of this one."""
 
 
 class DifferenceWriter:
@@ -60,8 +60,9 @@ class DifferenceWriter:
                 group.delvalue("ports", one.row)
 
     def _insert(self, wanted: NorthboundRow) -> None:
-        parent_table = PARENT_TABLES.get((wanted.table, wanted.column), "")
-        if wanted.parent and self._find(parent_table, wanted.parent) is None:
+        tables = PARENT_TABLES.get((wanted.table, wanted.column), ())
+        parent_table = next((table for table in tables if self._find(table, wanted.parent) is not None), "")
+        if wanted.parent and not parent_table:
             return
         row = self._txn.insert(self._idl.tables[wanted.table])
         for name, value in wanted.columns.items():
@@ -94,9 +95,10 @@ class DifferenceWriter:
         if table in ROOTS:
             row.delete()
             return
-        for (child, column), parent_table in PARENT_TABLES.items():
-            if child == table and (parent := row_by_key(self._idl, parent_table, row.external_ids.get(PARENT, ""))):
-                parent.delvalue(column, row)
+        for (child, column), parent_tables in PARENT_TABLES.items():
+            for parent_table in parent_tables if child == table else ():
+                if parent := row_by_key(self._idl, parent_table, row.external_ids.get(PARENT, "")):
+                    parent.delvalue(column, row)
 
 
 def _tag(row: Row, wanted: NorthboundRow) -> None:

@@ -29,6 +29,7 @@ from servers.networks.domain.ports import (
     pair_canonical,
     port_problems,
     privilege_problems,
+    vnic_reasons,
 )
 from servers.networks.selectors.networks import may_have_ports, owns_network
 from servers.networks.services.allocation import AddressNeed, SubnetsHeld, addresses_allocate, next_addresses_save
@@ -109,6 +110,8 @@ def _networks_of(caller: Caller | None, requests: Sequence[PortRequest]) -> dict
             raise NetworkNotFound(
                 _("Network {network_id} does not exist.", network_id=request.network_id), field="network"
             )
+        if reasons := vnic_reasons(request.vnic_type, network, network.physical_network):
+            raise InvalidFields({"vnic_type": reasons})
         if caller is None:
             continue
         problems = privilege_problems(

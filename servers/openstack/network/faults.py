@@ -89,6 +89,7 @@ FIELDS: Mapping[str, str] = {
     "remote_group": "remote_group_id",
     "routes": "routes",
     "subnet": "subnet_id",
+    "vnic_type": "binding:vnic_type",
 }
 """How Neutron calls a field that a service names otherwise."""
 

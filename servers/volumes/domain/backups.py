@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 MAX_CHAIN = 400
 """More than a year of daily increments: each that is restored is read from the store, from the first on."""
+MAX_COMPARED = 8
+"""Where no snapshot tells what changed since the last one, the whole chain is read, side by side: so many at most."""
 
 
 def chain_of(backup_id: uuid.UUID, parents: Mapping[uuid.UUID, uuid.UUID | None]) -> list[uuid.UUID]:

@@ -6,7 +6,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from controlplane.identity.domain import Caller
 from controlplane.kernel.texts import phrase as _
-from servers.models import VolumeBackup
+from servers.models import Volume, VolumeBackup, VolumeSnapshot
 from servers.volumes.domain.backups import chain_of
 from servers.volumes.domain.errors import BackupNotFound
 
@@ -36,3 +36,9 @@ def backup_chain(backup: VolumeBackup) -> list[VolumeBackup]:
     rows = {row.pk: row for row in VolumeBackup.objects.filter(volume_id=backup.volume_id)}
     parents = {row.pk: row.parent_id for row in rows.values()}
     return [rows[pk] for pk in chain_of(backup.pk, parents)]
+
+
+def snapshots_wanted(volume: Volume) -> QuerySet[VolumeSnapshot]:
+    """The volume's snapshots that somebody asked for: those that backups keep for the next one are in nobody's way."""
+    of_backups = VolumeBackup.objects.filter(volume_id=volume.pk, owns_snapshot=True, snapshot_id__isnull=False)
+    return VolumeSnapshot.objects.filter(volume=volume).exclude(pk__in=of_backups.values("snapshot_id"))

@@ -21,7 +21,7 @@ from servers.volumes.services.work import volume_work_begin, volume_work_is_open
 
 log = logging.getLogger(__name__)
 BACKUP_ID = "backup_id"
-"""Argument of work that restores a volume."""
+"""Argument of work that restores a volume, or compares it with its last backup."""
 NO_BYTES = _("Its bytes did not come. Delete it, and make another one.")
 NO_SNAPSHOT = _("The snapshot that was made for it is gone.")
 BATCH = 200
@@ -29,9 +29,25 @@ BATCH = 200
 
 def backup_work_begin(backup: VolumeBackup, volume: Volume) -> None:
     """Have a host read the backup's snapshot and send it. Raises PoolUnreachable."""
-    since = backup.parent.snapshot_id if backup.parent is not None else None
-    arguments = {"snapshot_id": str(backup.snapshot_id), "since_snapshot_id": str(since or "")}
+    arguments = {"snapshot_id": str(backup.snapshot_id), "since_snapshot_id": ""}
+    if backup.parent is not None:
+        since = _base_snapshot(backup, backup.parent)
+        # A host that does not know how to compare with backups finds no such snapshot, and says so.
+        arguments["since_snapshot_id"] = str(since or backup.parent.pk)
+        if since is None:
+            arguments[BACKUP_ID] = str(backup.parent.pk)
     volume_work_begin(kind=VolumeWorkKind.VOLUME_BACKUP_CREATE, subject=backup.pk, volume=volume, arguments=arguments)
+
+
+def _base_snapshot(backup: VolumeBackup, parent: VolumeBackup) -> uuid.UUID | None:
+    """The snapshot of the backup that this one rests on, where it is there. A user's own that is older than that one
+    cannot be told from it.
+    """
+    rows = VolumeSnapshot.objects.filter(volume=backup.volume_id, state=VolumeSnapshotState.AVAILABLE)
+    since = rows.filter(pk=parent.snapshot_id).first() if parent.snapshot_id is not None else None
+    if since is not None and backup.snapshot_id is not None and not backup.owns_snapshot:
+        since = since if rows.filter(pk=backup.snapshot_id, created_at__gt=since.created_at).exists() else None
+    return None if since is None else since.pk
 
 
 def snapshot_came(*, snapshot_id: uuid.UUID) -> None:
@@ -42,16 +58,12 @@ def snapshot_came(*, snapshot_id: uuid.UUID) -> None:
     row = rows.filter(state=BackupState.CREATING).first()
     snapshot = VolumeSnapshot.objects.select_related("volume__pool").filter(pk=snapshot_id).first()
     if row is None or snapshot is None or snapshot.state != VolumeSnapshotState.AVAILABLE:
-        return None
-    since = row.parent.snapshot_id if row.parent is not None else None
-    if row.parent is not None and (since is None or not VolumeSnapshot.objects.filter(pk=since).exists()):
-        return _fail(row.pk, _("The snapshot of the backup that it was to rest on is gone."))
+        return
     VolumeBackup.objects.filter(pk=row.pk).update(is_consistent=snapshot.is_consistent)
     try:
         backup_work_begin(row, snapshot.volume)
     except Conflict as error:
         VolumeBackup.objects.filter(pk=row.pk).update(fault=error.message)
-    return None
 
 
 def snapshot_failed(*, snapshot_id: uuid.UUID, message: str) -> None:

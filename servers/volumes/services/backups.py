@@ -23,7 +23,7 @@ from controlplane.work.work import work_cancel, work_lock
 from servers.catalog.services.quota import quota_lock
 from servers.fields import refuse_if, text_reasons
 from servers.models import Volume, VolumeBackup, VolumeSnapshot
-from servers.volumes.domain.backups import is_full_due
+from servers.volumes.domain.backups import MAX_COMPARED, is_full_due
 from servers.volumes.domain.errors import BackupNotFound, InvalidBackup, InvalidSnapshot, InvalidVolume, NoBackupBase
 from servers.volumes.domain.states import BackupState, VolumeSnapshotState, VolumeState
 from servers.volumes.domain.transitions import BACKUP_DELETABLE, RESTORABLE
@@ -46,8 +46,9 @@ CHANGEABLE = ("name", "description")
 class BackupRequest:
     """A backup that is wanted: of a snapshot that is there, or of the volume as it is now.
 
-    `is_incremental`: only what differs from the volume's last backup whose snapshot is there. `full_after`: after so
-    many increments, and where there is nothing to differ from, it is a full one; 0: never, and that is refused.
+    `is_incremental`: only what differs from the volume's last backup whose snapshot is there; where none is, from its
+    last one, told by the bytes. `full_after`: after so many increments, and where there is no backup yet, it is a full
+    one; 0: never, and that is refused.
     `keeps_snapshot`: the snapshot stays, so that the next one can be an increment.
     """
 
@@ -135,20 +136,21 @@ def _parent(volume: Volume, request: BackupRequest, snapshot: VolumeSnapshot | N
     snapshots = VolumeSnapshot.objects.filter(volume=volume, state=VolumeSnapshotState.AVAILABLE)
     if snapshot is not None:
         snapshots = snapshots.filter(created_at__lt=snapshot.created_at)
-    rows = VolumeBackup.objects.select_for_update().filter(volume_id=volume.pk, state=BackupState.AVAILABLE)
-    parent = rows.filter(snapshot_id__in=list(snapshots.values_list("pk", flat=True))).order_by("-created_at").first()
+    rows = VolumeBackup.objects.select_for_update().order_by("-created_at")
+    rows = rows.filter(volume_id=volume.pk, state=BackupState.AVAILABLE, is_encrypted=volume.is_encrypted)
+    by_snapshot = rows.filter(snapshot_id__in=list(snapshots.values_list("pk", flat=True))).first()
+    parent = by_snapshot or rows.first()
     if parent is None:
         if request.full_after:
             return None
         raise NoBackupBase(
-            _(
-                "Volume {volume} has no backup whose snapshot is still there, to tell what changed "
-                "since. Make a full one that keeps its snapshot.",
-                volume=volume,
-            ),
+            _("Volume {volume} has no backup, to tell what changed since. Make a full one first.", volume=volume),
             field="incremental",
         )
-    return None if is_full_due(len(backup_chain(parent)) - 1, request.full_after) else parent
+    chain = len(backup_chain(parent))
+    if by_snapshot is None and chain > MAX_COMPARED:
+        return None
+    return None if is_full_due(chain - 1, request.full_after) else parent
 
 
 @audited("volume_backup.update", VolumeBackup, by="backup_id")

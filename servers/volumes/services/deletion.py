@@ -10,6 +10,7 @@ from servers.models import Volume, VolumeAttachment, VolumeSnapshot
 from servers.volumes.domain.errors import InvalidVolume, PoolUnreachable, VolumeAttached, VolumeHasSnapshots
 from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
 from servers.volumes.domain.transitions import GIVEN_UP
+from servers.volumes.selectors.backups import snapshots_wanted
 from servers.volumes.services.claims import volume_unclaim
 from servers.volumes.services.copies import snapshot_held, snapshot_uncopied_require, volume_held
 from servers.volumes.services.hints import volumes_changed
@@ -34,15 +35,11 @@ def volume_deletion_begin(*, volume_id: uuid.UUID, with_snapshots: bool, is_forc
     if row.state == VolumeState.DELETING and not is_forced:
         return
     deletable_require(row, is_forced=is_forced)
-    snapshots = list(VolumeSnapshot.objects.filter(volume=row))
-    if snapshots and not with_snapshots:
+    snapshots, count = list(VolumeSnapshot.objects.filter(volume=row)), snapshots_wanted(row).count()
+    if count and not with_snapshots:
         raise VolumeHasSnapshots(
-            _(
-                "Volume {row} has {count} snapshots: delete them first, or together with it.",
-                row=row,
-                count=len(snapshots),
-            ),
-            snapshots=len(snapshots),
+            _("Volume {row} has {count} snapshots: delete them first, or together with it.", row=row, count=count),
+            snapshots=count,
         )
     if is_forced:
         after = volume_state_force(volume_id=row.pk, after=VolumeState.DELETING)

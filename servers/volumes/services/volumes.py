@@ -31,6 +31,7 @@ from servers.volumes.domain.errors import (
 from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
 from servers.volumes.domain.transitions import EXTENDABLE, OF_INSTANCES, RESETTABLE, REVERTABLE
 from servers.volumes.domain.volumes import VolumeRequest, extend_problems, metadata_reasons
+from servers.volumes.selectors.backups import snapshots_wanted
 from servers.volumes.selectors.volume_types import type_rules
 from servers.volumes.selectors.volumes import snapshot_get, volume_get
 from servers.volumes.services.abilities import ability_require, room_refusal
@@ -165,7 +166,7 @@ def volume_revert(*, caller: Caller | None, volume_id: uuid.UUID, snapshot_id: u
 
 
 def _revertable_require(volume: Volume, snapshot: VolumeSnapshot) -> None:
-    newest = VolumeSnapshot.objects.filter(volume=volume).order_by("-created_at", "-id").first()
+    newest = snapshots_wanted(volume).order_by("-created_at", "-id").first()
     if newest is None or newest.pk != snapshot.pk:
         raise SnapshotIsNotLatest(
             _("Snapshot {snapshot} is not the newest one of volume {volume}.", snapshot=snapshot, volume=volume),

@@ -62,7 +62,7 @@ def ovn_restarts_empty(stage: Stage) -> Evidence:
 def guest(stage: Stage) -> str:
     """Ask for an instance in the network of OVN; its id."""
     before = set(stage.load.promises.created)
-    stage.load.create_in([stage.load.networks[1].scene.network])
+    stage.load.create_in([{"network": stage.load.networks[1].scene.network}])
     made = stage.load.promises.created - before
     expect(made, "the API accepts a create")
     return made.pop()

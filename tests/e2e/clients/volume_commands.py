@@ -55,20 +55,13 @@ def volumes_are_copied_and_given_away(openstack: OpenStackCommand) -> None:
     for name in ("fromsnap", "fromvol", "boot"):
         openstack.until(f"volume show {name}", is_there)
     assert openstack.get("volume show boot")["volume_image_metadata"]["image_name"] == "disk"
-    openstack.run("volume backup create --name b1 data")
-    openstack.until("volume backup show b1", is_there)
-    openstack.run("volume backup set --name b2 b1")
-    assert [each["Name"] for each in openstack.get("volume backup list --long")] == ["b2"]
-    openstack.run("volume backup restore b2 restored")
-    openstack.until("volume show restored", is_there)
+    _backed_up(openstack)
     offered = openstack.get("volume transfer request create --name t data")
     assert [each["Name"] for each in openstack.get("volume transfer request list")] == ["t"]
     assert openstack.get("volume transfer request show t")["id"] == offered["id"]
     accept = f"volume transfer request accept --auth-key {offered['auth_key']} {offered['id']}"
     assert "409" in openstack.refused(accept)  # by the project that has it
     openstack.run(f"volume transfer request delete {offered['id']}")
-    openstack.until("volume backup show b2", is_there)
-    openstack.run("volume backup delete b2")
     openstack.run("volume snapshot delete s2")
     openstack.run("volume delete fromsnap fromvol boot restored")
     openstack.until("volume list", lambda shown: [each["Name"] for each in shown] == ["data"])
@@ -78,3 +71,22 @@ def volumes_are_copied_and_given_away(openstack: OpenStackCommand) -> None:
     openstack.run("volume delete data")
     openstack.until("volume list", lambda shown: shown == [])
     openstack.run("volume type delete fast")
+
+
+def _backed_up(openstack: OpenStackCommand) -> None:
+    """A full backup of `data`, an increment right after it, and a volume of both, which stays: `restored`."""
+    openstack.run("volume backup create --name b1 data")
+    openstack.until("volume backup show b1", is_there)
+    openstack.run("volume backup set --name b2 b1")
+    assert [each["Name"] for each in openstack.get("volume backup list --long")] == ["b2"]
+    openstack.until("volume backup show b2", is_there)
+    openstack.run("volume backup create --incremental --name b3 data")
+    openstack.until("volume backup show b3", is_there)
+    assert openstack.get("volume backup show b3")["is_incremental"] is True
+    assert "delete these first" in openstack.refused("volume backup delete b2")
+    openstack.run("volume backup restore b3 restored")
+    openstack.until("volume show restored", is_there)
+    openstack.until("volume backup show b3", is_there)
+    openstack.run("volume backup delete b3")
+    openstack.until("volume backup list", lambda shown: [each["Name"] for each in shown] == ["b2"])
+    openstack.run("volume backup delete b2")

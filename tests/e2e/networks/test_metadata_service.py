@@ -1,74 +1,23 @@
 """Guests of a hypervisor ask 169.254.169.254 through its bridges, and each is told its own."""
 
-import json
-import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from computeagent.agent.guest_metadata import MetadataService
 from computeagent.networks.bridge.plug import BridgePlug
-from computeagent.protocol.guests import PortSpec
-from computeagent.protocol.metadata import GuestDocument
-from computeagent.protocol.networks import AddressPair, HostPort, NetworkBackendKind, NetworkSpec
+from computeagent.protocol.networks import AddressPair, HostPort, NetworkSpec
 from tests.units.computeagent.agent.documents_asked import DocumentsAsked
-from tests.units.computeagent.metadata.documents import guest_of
-from tests.worlds.bridge_place import OPEN, Guest, Place, document, network, new_id, port_in
+from tests.worlds.bridge_place import OPEN, Place, document, network, new_id, port_in
+from tests.worlds.guest_metadata import HOST, asks, reaches, service_of, uuid_told
 
 pytestmark = [pytest.mark.processes, pytest.mark.long]
-HOST = "h1"
 NO_RULES: dict[str, object] = {"group_ids": ()}
-LATEST = "/openstack/latest/meta_data.json"
-ASK = """
-import http.client, sys
-address, path, source = sys.argv[1:]
-client = http.client.HTTPConnection(address, timeout=5, source_address=(source, 0) if source else None)
-client.request("GET", path)
-answer = client.getresponse()
-print(answer.status)
-print(answer.read().decode())
-"""
-
-
-def told(port: HostPort) -> GuestDocument:
-    """What the control plane says to the guest of the port."""
-    spec = PortSpec(port.mac, port.network_id, id=port.id, kind=NetworkBackendKind.BRIDGE, addresses=port.addresses)
-    return GuestDocument(HOST, replace(guest_of(port.instance_uuid), ports=(spec,)))
-
-
-def service_of(plug: BridgePlug, directory: Path, *ports: HostPort) -> MetadataService:
-    conductor = DocumentsAsked()
-    conductor.documents = {port.instance_uuid: told(port) for port in ports}
-    conductor.at_once = 100
-    service = MetadataService(HOST, conductor, directory, plug.service_prefix)  # type: ignore[arg-type]
-    service.open()
-    service.tick("1")
-    return service
 
 
 def port(of: NetworkSpec, address: str, **more: object) -> HostPort:
     return port_in(of, address, **{"instance_uuid": new_id(), **NO_RULES, **more})
-
-
-def asks(guest: Guest, path: str = LATEST, *, source: str = "", address: str = "169.254.169.254") -> tuple[int, str]:
-    """Status and content; 0: no connection."""
-    if not guest.succeeds(sys.executable, "-c", ASK, address, path, source):
-        return 0, ""
-    status, _, content = guest.run(sys.executable, "-c", ASK, address, path, source).partition("\n")
-    return int(status), content
-
-
-def uuid_told(guest: Guest) -> str:
-    status, content = asks(guest)
-    assert status == 200
-    return str(json.loads(content)["uuid"])
-
-
-def reaches(guest: Guest) -> None:
-    """The way that DHCP tells where there is no gateway."""
-    guest.run("ip", "route", "add", "169.254.169.254", "dev", "eth0")
 
 
 def test_guests_with_equal_addresses_in_two_networks_are_told_their_own(place: Place, tmp_path: Path) -> None:

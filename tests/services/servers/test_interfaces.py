@@ -199,7 +199,8 @@ def test_refusals_change_nothing(
     nets.group(cloud.project, "web")
     nets.port(cloud.net, project=cloud.project, name="taken")
     free = {"owner": PortOwner.NOBODY, "is_of_instance": False}
-    nets.port(cloud.net, project=cloud.project, name="device", vnic_type="direct", **free)
+    fast = nets.network("fast", project=cloud.project, physical_network="physnet1", segment=None)
+    nets.port(fast, project=cloud.project, name="device", vnic_type="direct", **free)
     before = list(Port.objects.order_by("pk").values())
     with pytest.raises(error, match=words) as refused:
         cloud.act(action, **arguments)

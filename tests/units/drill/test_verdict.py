@@ -53,6 +53,25 @@ def test_difference_between_guests_and_instances_is_a_violation(
     assert len(faults) == 1 and words in faults[0]
 
 
+CLAIM = {"address": "0000:81:10.0", "owner_uuid": ONE, "host": "h1"}
+
+
+@pytest.mark.parametrize(
+    ("claims", "devices", "words"),
+    [
+        ([CLAIM], {ONE: ["0000:81:10.0"]}, ""),
+        ([CLAIM], {ONE: []}, "['0000:81:10.0'] are claimed for it"),
+        ([], {ONE: ["0000:81:10.0"]}, f"{ONE} has ['0000:81:10.0'] of h1, where [] are claimed"),
+        ([{**CLAIM, "owner_uuid": TWO}], {ONE: []}, f"are claimed for {TWO}, which is not there"),
+    ],
+)
+def test_devices_of_guests_are_those_that_are_claimed(
+    claims: list[dict[str, str]], devices: dict[str, list[str]], words: str
+) -> None:
+    faults = guest_faults({**rows(), "devices": claims}, [host(devices=devices)])
+    assert len(faults) == bool(words) and all(words in fault for fault in faults)
+
+
 def test_guest_that_runs_on_two_hosts_is_a_violation() -> None:
     faults = guest_faults(rows(), [host(), host("h2")])
     assert f"{ONE} runs 2 times" in faults

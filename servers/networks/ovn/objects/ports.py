@@ -4,17 +4,20 @@ import ipaddress
 import re
 from collections.abc import Mapping
 
-from computeagent.protocol.networks import HostPort, SubnetSpec
-from servers.networks.ovn.objects.networks import answers_dhcp
+from computeagent.protocol.networks import HostPort, NetworkSpec, SubnetSpec
+from servers.networks.ovn.objects.groups import FORBID_PRIORITY
+from servers.networks.ovn.objects.networks import METADATA, answers_dhcp
 from servers.networks.ovn.objects.row import DROP, Columns, NorthboundRow, dhcp_key, group_key, network_key, port_key
 from servers.networks.ovn.objects.state import OvnPort
 
 HOSTNAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 
-def port_rows(wanted: OvnPort, subnets: Mapping[str, SubnetSpec]) -> list[NorthboundRow]:
+def port_rows(wanted: OvnPort, networks: Mapping[str, NetworkSpec]) -> list[NorthboundRow]:
     """The port, by its own id as name: that is what a chassis plugs (`iface-id`)."""
     port = wanted.port
+    network = networks.get(port.network_id)
+    subnets = {subnet.id: subnet for subnet in network.subnets} if network is not None else {}
     own = " ".join([port.mac, *(each.address for each in port.addresses)])
     options = {"requested-chassis": wanted.host} if wanted.host else {}
     # It becomes part of a rule of OVN's, so nothing but a host name may stand in it.
@@ -40,8 +43,22 @@ def port_rows(wanted: OvnPort, subnets: Mapping[str, SubnetSpec]) -> list[Northb
             column="ports",
             references=_dhcp_of(port, subnets),
             groups=groups,
-        )
+        ),
+        *_own_metadata_alone(port, subnets),
     ]
+
+
+def _own_metadata_alone(port: HostPort, subnets: Mapping[str, SubnetSpec]) -> list[NorthboundRow]:
+    """The metadata service knows a guest by its address. Who may send from others' as well asks from its own alone."""
+    if port.has_security and all(":" in pair.address for pair in port.allowed_pairs):
+        return []
+    services = sorted({METADATA, *(each.metadata_address for each in subnets.values() if each.metadata_address)})
+    match = f'inport == "{port.id}" && ip4.dst == {{{", ".join(services)}}}'
+    if own := sorted(each.address for each in port.addresses if ":" not in each.address):
+        match += f" && !(ip4.src == {{{', '.join(own)}}})"
+    columns: Columns = {"direction": "from-lport", "priority": FORBID_PRIORITY, "match": match, "action": "drop"}
+    parent = network_key(port.network_id)
+    return [NorthboundRow("ACL", f"acl:metadata:{port.id}", port_key(port.id), columns, parent=parent, column="acls")]
 
 
 def _dhcp_of(port: HostPort, subnets: Mapping[str, SubnetSpec]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from computeagent.protocol.networks import GroupSpec, HostPort, NetworkSpec, RouterSpec, SubnetSpec
+from computeagent.protocol.networks import GroupSpec, HostPort, NetworkSpec, RouterSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,6 @@ class OvnState:
     groups: tuple[GroupSpec, ...] = ()
     routers: tuple[OvnRouter, ...] = ()
     pairs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def subnets(self) -> dict[str, SubnetSpec]:
-        """All subnets by id."""
-        return {subnet.id: subnet for network in self.networks for subnet in network.subnets}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from servers.networks.ovn.objects.state import OvnLayout, OvnState
 
 def wanted_rows(state: OvnState, layout: OvnLayout) -> dict[str, list[NorthboundRow]]:
     """{owner: its rows}: what all others build on first, routers last."""
-    subnets, networks = state.subnets, {network.id: network for network in state.networks}
+    networks = {network.id: network for network in state.networks}
     return (
         {DROP: drop_rows()}
         | {network_key(one.id): network_rows(one) for one in state.networks}
         | {group_key(one.id): group_rows(one, state.pairs.get(one.id, ())) for one in state.groups}
-        | {port_key(one.port.id): port_rows(one, subnets) for one in state.ports}
+        | {port_key(one.port.id): port_rows(one, networks) for one in state.ports}
         | {router_key(one.router.id): router_rows(one, networks, layout) for one in state.routers}
     )

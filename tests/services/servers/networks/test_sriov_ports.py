@@ -7,10 +7,13 @@ import pytest
 
 from computeagent.protocol.topology_json import host_from_dict
 from controlplane.identity.models import Project
+from controlplane.kernel.errors import InvalidFields
 from scheduling.models import PciDevice
 from servers.instances.services.delete import instance_delete
 from servers.models import InstanceFault, Port
-from servers.networks.domain.names import PortOwner
+from servers.networks.domain.names import PortOwner, VnicType
+from servers.networks.domain.ports import PortRequest
+from servers.networks.services.ports import ports_create
 from servers.repair.services.audit import audit_findings
 from tests.fixtures.remembering import remembered
 from tests.services.scheduling.topology.topology_world import device
@@ -56,6 +59,15 @@ def test_port_brings_its_instance_to_a_host_of_its_network_and_gets_a_device(who
     )
 
 
+def test_a_device_is_told_its_address_by_a_config_drive_alone(who: world.People) -> None:
+    with pytest.raises(InvalidFields) as refused:
+        world.create(who.member, networks=[{"port": "one"}], config_drive=False)
+    assert "networks" in str(refused.value.errors["config_drive"])
+    made = world.create(who.member, networks=[{"port": "one"}])[0]
+    world.pump()
+    assert world.instance_of(made.pk).config_drive
+
+
 def test_no_device_left_is_no_valid_host_and_the_port_is_free_again(who: world.People) -> None:
     first = world.active(who.member, networks=[{"port": "one"}])
     second = world.create(who.member, networks=[{"port": "two"}])[0]
@@ -68,3 +80,20 @@ def test_no_device_left_is_no_valid_host_and_the_port_is_free_again(who: world.P
     assert set(PciDevice.objects.values_list("owner_uuid", flat=True)) == {None}
     assert Port.objects.get(name="one").instance_uuid is None
     assert audit_findings() == []
+
+
+def test_a_port_that_is_a_device_needs_a_physical_network(who: world.People) -> None:
+    """Else it would be any device of a host: on another network's wire, or no network card at all."""
+    project = Project.objects.get(pk=who.member.project_id)
+    inside = nets.network("inside", project=project)
+    with pytest.raises(InvalidFields) as refused:
+        request = PortRequest(inside.pk, project.pk, vnic_type=VnicType.DIRECT)
+        ports_create(caller=who.member, requests=[request])
+    assert "network inside is on none" in str(refused.value.errors["vnic_type"])
+    assert not Port.objects.filter(network=inside).exists()
+    # One that was made when nobody asked.
+    nets.port(inside, project=project, name="old", owner=PortOwner.NOBODY, is_of_instance=False, vnic_type="direct")
+    with pytest.raises(InvalidFields) as refused:
+        world.create(who.member, networks=[{"port": "old"}])
+    assert "network inside is on none" in str(refused.value.errors["networks"])
+    assert set(PciDevice.objects.values_list("owner_uuid", flat=True)) == {None}

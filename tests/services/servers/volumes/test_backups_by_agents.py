@@ -1,5 +1,6 @@
 """Backups and restores as agents do them: bytes go into the store and come out of it as they were."""
 
+import hashlib
 import uuid
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 
 from computeagent.protocol.volumes import PoolKind, VolumeSourceKind, VolumeSpec
+from computeagent.volumes.file.backend import FileBackend
+from computeagent.volumes.file.directory import PoolDirectory
 from computeagent.volumes.memory import MemoryBackend
 from servers.images.stores.chosen import byte_store
 from servers.models import Volume, VolumeBackup, VolumeSnapshot
@@ -104,6 +107,63 @@ def test_a_chain_is_made_restored_and_removed(backed: Backed) -> None:
     backed.work()
     assert not VolumeSnapshot.objects.exists()
     assert backed.pool.held()[1] == ()
+
+
+class OnFiles(Backed):
+    """The same with a pool of files, of which one reads what is in it and not what was written."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        (tmp_path / "pool").mkdir()
+        self.who = people_and_image()
+        self.files = FileBackend("local", PoolDirectory(tmp_path / "pool", tmp_path / "marker"), is_shared=False)
+        self.hands = Hands("h1", tmp_path, pools=[self.files])
+        self.volume = volume_create(caller=self.who.member, request=VolumeRequest(size_gib=1, name="data"))
+        self.work()
+
+    def write(self, parts: list[tuple[int, bytes]]) -> None:
+        self.files.write(self.spec(self.volume), iter(parts))
+
+    def checksum(self, volume: Volume) -> str:
+        return hashlib.sha256(Path(self.files.connect(self.spec(volume)).path).read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("store", ["directory"], indirect=True)
+def test_increments_right_after_a_full_one_have_what_changed_and_no_more(tmp_path: Path) -> None:
+    """As `backup create` and then `backup create --incremental` do: no snapshot is left between them."""
+    backed, mib = OnFiles(tmp_path), 2**20
+    backed.write([(0, b"a" * mib), (40 * mib + 5, b"b" * mib), (900 * mib, b"c" * mib)])
+    full = backed.back_up()
+    assert (full.state, full.fault) == (BackupState.AVAILABLE, "")
+    assert not VolumeSnapshot.objects.exists()
+    before = backed.checksum(backed.volume)
+    backed.write([(10, b"new"), (40 * mib + 5, bytes(mib)), (500 * mib, b"d")])
+    increment = backed.back_up(is_incremental=True)
+    assert (increment.state, increment.fault, increment.parent_id) == (BackupState.AVAILABLE, "", full.pk)
+    assert 2 * 256 * 1024 < increment.size_bytes < 5 * 256 * 1024
+    moment = backed.checksum(backed.volume)
+    backed.write([(2 * mib, b"last")])
+    last = backed.back_up(is_incremental=True)
+    assert last.size_bytes < 2 * 256 * 1024
+    assert backed.checksum(backed.restore(full)) == before
+    assert backed.checksum(backed.restore(increment)) == moment
+    assert backed.checksum(backed.restore(last)) == backed.checksum(backed.volume)
+    unchanged = backed.back_up(is_incremental=True)
+    assert unchanged.size_bytes < 200
+
+
+@pytest.mark.parametrize("store", ["directory"], indirect=True)
+def test_a_damaged_base_is_named_and_nothing_rests_on_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    backed = OnFiles(tmp_path)
+    backed.write(FULL)
+    full = backed.back_up()
+    (stored,) = list((tmp_path / "images").rglob(f"*{full.pk}*"))
+    file = next(one for one in (stored, *stored.rglob("*")) if one.is_file())
+    data = bytearray(file.read_bytes())
+    data[100] ^= 1
+    file.write_bytes(data)
+    increment = backed.back_up(is_incremental=True)
+    assert (increment.state, increment.has_bytes) == (BackupState.ERROR, False)
+    assert "failed: record 0 of the backup does not match its checksum" in caplog.text
 
 
 def test_killed_at_any_verb_it_is_made_whole_by_who_comes_next(backed: Backed) -> None:

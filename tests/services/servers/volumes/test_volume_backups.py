@@ -10,7 +10,9 @@ from computeagent.protocol.volumes import PoolAbility, VolumeSourceKind, VolumeW
 from controlplane.identity.models import Project
 from controlplane.kernel.errors import Invalid, InvalidFields, QuotaExceeded
 from controlplane.work.models import Work
-from servers.agent_api.volume_orders import backups_restored
+from controlplane.work.work import WorkLease
+from servers.agent_api.volume_orders import backups_read
+from servers.agent_api.volumes import backup_of_volume_work
 from servers.images.services.image_store import image_files_sweep
 from servers.images.services.pieces import pieces_begin, pieces_end, pieces_take
 from servers.images.stores.chosen import byte_store
@@ -18,6 +20,7 @@ from servers.models import StoragePool, Volume, VolumeBackup, VolumeKey, VolumeS
 from servers.volumes.backups.incoming import IncomingBackup
 from servers.volumes.backups.reading import backup_chunks
 from servers.volumes.backups.removal import backups_round
+from servers.volumes.domain.backups import MAX_COMPARED
 from servers.volumes.domain.errors import (
     BackupNotFound,
     InvalidBackup,
@@ -25,6 +28,7 @@ from servers.volumes.domain.errors import (
     InvalidVolume,
     NoBackupBase,
     PoolCannot,
+    VolumeHasSnapshots,
     VolumeNotFound,
 )
 from servers.volumes.domain.states import BackupState, VolumeSnapshotState, VolumeState
@@ -37,7 +41,7 @@ from servers.volumes.services.backups import (
     backup_update,
 )
 from servers.volumes.services.snapshots import snapshot_delete
-from servers.volumes.services.volumes import volume_create, volume_delete
+from servers.volumes.services.volumes import volume_create, volume_delete, volume_revert
 from tests.worlds.volumes import snapshot_made, volume_made, work_done, work_failed, work_of
 
 pytestmark = pytest.mark.django_db
@@ -104,7 +108,7 @@ def test_backup_is_of_a_snapshot_that_is_made_for_it_and_goes(people, pool):
 
 def test_increments_rest_on_each_other_and_go_in_order(people, pool):
     volume = volume_made(people.member)
-    with pytest.raises(NoBackupBase, match="Make a full one that keeps its snapshot"):
+    with pytest.raises(NoBackupBase, match="Make a full one first"):
         backup_create(caller=people.member, request=BackupRequest(volume.pk, is_incremental=True))
     full = backed_up(people.member, volume, is_incremental=True, full_after=2, keeps_snapshot=True)
     assert full.parent is None
@@ -131,6 +135,78 @@ def test_increments_rest_on_each_other_and_go_in_order(people, pool):
         assert stored(row) == 0
     snapshots_gone()
     assert not VolumeSnapshot.objects.exists()
+
+
+def test_an_increment_right_after_a_full_one_whose_snapshot_went_rests_on_its_bytes(people, pool):
+    volume = volume_made(people.member)
+    full = backed_up(people.member, volume)
+    snapshots_gone()
+    increment = backup_create(caller=people.member, request=BackupRequest(volume.pk, is_incremental=True))
+    assert increment.parent_id == full.pk
+    work_done(increment.snapshot_id)
+    work, snapshot_id = work_of(increment.pk), increment.snapshot_id
+    assert work.arguments["since_snapshot_id"] not in {"", str(snapshot_id)}  # an older host finds none, and says so
+    assert [row.pk for row in backups_read(work, volume)] == [full.pk]
+    held = WorkLease(work.pk, work.attempt, work.kind, work.subject)
+    other = backed_up(people.member, volume_made(people.member))
+    assert backup_of_volume_work(held, str(full.pk)) == full.pk
+    assert backup_of_volume_work(held, str(other.pk)) is None
+    with pytest.raises(InvalidBackup, match="1 backups have only what changed since"):
+        backup_delete(caller=people.member, backup_id=full.pk)
+
+
+def test_a_chain_that_is_too_long_to_be_compared_begins_anew(people, pool):
+    volume = volume_made(people.member)
+    row = backed_up(people.member, volume)
+    for _ in range(MAX_COMPARED - 1):
+        parent, row = row, backed_up(people.member, volume, is_incremental=True)
+        assert row.parent_id == parent.pk
+    assert backed_up(people.member, volume, is_incremental=True).parent is not None
+    assert backed_up(people.member, volume, is_incremental=True).parent is None
+
+
+def test_a_snapshot_that_goes_meanwhile_is_not_missed(people, pool):
+    """The base's snapshot is deleted by force between the request and the work: bytes tell what changed."""
+    volume = volume_made(people.member)
+    full = backed_up(people.member, volume, keeps_snapshot=True)
+    increment = backup_create(caller=people.member, request=BackupRequest(volume.pk, is_incremental=True))
+    VolumeSnapshot.objects.filter(pk=full.snapshot_id).delete()
+    work_done(increment.snapshot_id)
+    assert [row.pk for row in backups_read(work_of(increment.pk), volume)] == [full.pk]
+
+
+def test_an_older_snapshot_of_a_user_is_compared_with_the_last_backup(people, pool):
+    volume = volume_made(people.member)
+    snapshot = snapshot_made(people.member, volume)
+    full = backed_up(people.member, volume, keeps_snapshot=True)
+    request = BackupRequest(volume.pk, snapshot_id=snapshot.pk, is_incremental=True)
+    increment = backup_create(caller=people.member, request=request)
+    assert increment.parent_id == full.pk
+    assert [row.pk for row in backups_read(work_of(increment.pk), volume)] == [full.pk]
+
+
+def test_a_snapshot_that_a_backup_keeps_is_in_nobodys_way(people, pool):
+    volume = volume_made(people.member)
+    snapshot = snapshot_made(people.member, volume)
+    kept = backed_up(people.member, volume, keeps_snapshot=True)
+    volume_revert(caller=people.member, volume_id=volume.pk, snapshot_id=snapshot.pk)
+    work_done(volume.pk)
+    with pytest.raises(VolumeHasSnapshots, match="has 1 snapshots"):
+        volume_delete(caller=people.member, volume_id=volume.pk)
+    snapshot_delete(caller=people.member, snapshot_id=snapshot.pk)
+    work_done(snapshot.pk)
+    creating = backup_create(caller=people.member, request=BackupRequest(volume.pk))
+    work_done(creating.snapshot_id)
+    with pytest.raises(InvalidSnapshot, match="a backup is being made of it"):
+        volume_delete(caller=people.member, volume_id=volume.pk)
+    backup_delete(caller=people.member, backup_id=creating.pk)
+    snapshots_gone()
+    volume_delete(caller=people.member, volume_id=volume.pk)
+    snapshots_gone()
+    work_done(volume.pk)
+    assert not Volume.objects.exists()
+    assert not VolumeSnapshot.objects.exists()
+    assert VolumeBackup.objects.get(pk=kept.pk).state == BackupState.AVAILABLE
 
 
 def test_pool_that_cannot_tell_what_changed_says_so(people, pool):
@@ -240,7 +316,7 @@ def test_restored_volume_asks_for_the_whole_chain(people, pool):
     assert restored.size_gib == 3
     with pytest.raises(InvalidBackup, match="A volume is being made of backup"):
         backup_delete(caller=people.member, backup_id=increment.pk)
-    assert [row.pk for row in backups_restored(work_of(restored.pk), restored)] == [full.pk, increment.pk]
+    assert [row.pk for row in backups_read(work_of(restored.pk), restored)] == [full.pk, increment.pk]
 
 
 def test_volume_that_is_there_gets_the_bytes_of_a_backup(people, pool):
@@ -253,7 +329,7 @@ def test_volume_that_is_there_gets_the_bytes_of_a_backup(people, pool):
         backup_restore(caller=people.stranger, backup_id=backup.pk, volume_id=volume.pk)
     row = backup_restore(caller=people.member, backup_id=backup.pk, volume_id=volume.pk)
     assert row.state == VolumeState.RESTORING
-    assert [one.pk for one in backups_restored(work_of(volume.pk), row)] == [backup.pk]
+    assert [one.pk for one in backups_read(work_of(volume.pk), row)] == [backup.pk]
     with pytest.raises(InvalidVolume, match="is restoring-backup"):
         backup_restore(caller=people.member, backup_id=backup.pk, volume_id=volume.pk)
     with pytest.raises(InvalidBackup, match="is being restored"):

@@ -71,6 +71,16 @@ def test_card_in_a_network_of_ours_has_what_its_subnets_say() -> None:
     }
 
 
+@pytest.mark.parametrize("vnic_type", ["direct", "macvtap"])
+def test_a_device_is_told_its_addresses_since_no_dhcp_hears_it(vnic_type: str) -> None:
+    addresses = (FixedAddress("s1", "10.1.0.5"), FixedAddress("s5", "fd00:3::5"))
+    port = replace(CARRIED, vnic_type=vnic_type, addresses=addresses, subnets=(DHCP, SLAAC_SIX))
+    four, six = network_data([port])["networks"]  # type: ignore[misc]
+    assert (four["type"], four["ip_address"], four["netmask"]) == ("ipv4", "10.1.0.5", "255.255.0.0")
+    assert four["routes"] == [{"network": "0.0.0.0", "netmask": "0.0.0.0", "gateway": "10.1.0.1"}]  # noqa: S104
+    assert (six["type"], six["ip_address"]) == ("ipv6", "fd00:3::5")
+
+
 def test_static_ipv6_without_a_gateway() -> None:
     port = replace(CARRIED, addresses=(FixedAddress("s4", "fd00:2::5"),), subnets=(FIXED_SIX,))
     (network,) = network_data([port])["networks"]  # type: ignore[misc]

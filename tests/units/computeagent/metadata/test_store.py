@@ -1,6 +1,7 @@
 import stat
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -9,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from computeagent.metadata.store import DocumentStore
 from computeagent.protocol.guests import PortSpec
 from computeagent.protocol.metadata import GuestDocument
-from computeagent.protocol.networks import FixedAddress
+from computeagent.protocol.networks import FixedAddress, NetworkBackendKind
 from tests.units.computeagent.metadata.documents import BLUE, HOST, RED, given, guest_of, signed
 
 ONE, TWO = "f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "0b0c0d0e-7dec-41d0-a765-00a0c91e6bf6"
@@ -128,9 +129,14 @@ def test_password_is_told_once_and_kept_until_the_control_plane_has_it(tmp_path:
     assert not again.password_note(ONE, "third")
 
 
-def test_card_of_a_hypervisors_own_network_is_nobodys_address(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"kind": NetworkBackendKind.BRIDGE, "vnic_type": "direct"}],
+    ids=["of a hypervisor's own network", "that is a device, which nobody hears here"],
+)
+def test_card_is_nobodys_address(tmp_path: Path, more: dict[str, Any]) -> None:
     store = opened(tmp_path)
-    port = PortSpec("52:54:00:00:00:02", RED, addresses=(FixedAddress("s", "10.0.0.8"),))
+    port = PortSpec("52:54:00:00:00:02", RED, addresses=(FixedAddress("s", "10.0.0.8"),), **more)
 
     store.take(given(replace(DOCUMENT, guest=replace(DOCUMENT.guest, ports=(port,)))))
 

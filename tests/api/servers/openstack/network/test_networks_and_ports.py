@@ -159,6 +159,13 @@ def test_port_with_everything_changes_and_goes(world: Neutron) -> None:
             "0000",
         ),
         ("ports", {"port": {"network_id": "{network_id}", "mac_address": "x"}}, 400, "InvalidInput", "mac_address"),
+        (
+            "ports",
+            {"port": {"network_id": "{network_id}", "binding:vnic_type": "direct"}},
+            400,
+            "InvalidInput",
+            "binding:vnic_type",
+        ),
     ],
 )
 def test_what_cannot_be_made_is_refused_by_name(

@@ -88,7 +88,11 @@ def test_every_change_is_told(  # noqa: PLR0915 - one life of everything
     )
     synced(port_update(caller=None, port_id=port.pk, changes={"group_ids": (db.pk,)}))
     assert configured.nb("get", "Address_Set", f"kn_{web.pk.hex}_pairs_ip4", "addresses") == "[]"
+    (address,) = [each for each in port.addresses if ":" not in each]
+    assert f'inport == "{port.pk}"' in (said_of_it := configured.nb("acl-list", str(inside.pk)))
+    assert f"!(ip4.src == {{{address}}})" in said_of_it
     synced(port_update(caller=None, port_id=port.pk, changes={"allowed_pairs": ()}))
+    assert configured.nb("acl-list", str(inside.pk)) == ""
     synced(port_update(caller=None, port_id=port.pk, changes={"allowed_pairs": pairs[:1], "group_ids": (web.pk,)}))
     synced(port_update(caller=None, port_id=port.pk, changes={"is_enabled": False}))
     assert configured.nb("lsp-get-enabled", str(port.pk)) == "disabled"

@@ -105,7 +105,7 @@ def test_a_rule_that_ovn_cannot_keep_lets_nothing_through() -> None:
 
 
 def test_a_guarded_port() -> None:
-    (row,) = port_rows(OvnPort(replace(PORT, hostname="web"), "hv1"), {"s4": SUBNET, "s6": SIX})
+    (row,) = port_rows(OvnPort(replace(PORT, hostname="web"), "hv1"), {"n1": NETWORK})
     own = "fa:16:3e:00:00:07 10.9.0.7 fd00:9::7"
     assert (row.columns["addresses"], row.columns["port_security"]) == ((own,), (own,))
     assert row.columns["options"] == {"requested-chassis": "hv1", "hostname": '"web"'}
@@ -120,19 +120,39 @@ def test_only_a_host_name_gets_into_a_rule(name: str) -> None:
 
 
 def test_an_open_port() -> None:
-    (row,) = port_rows(OvnPort(replace(PORT, has_security=False)), {})
+    row = one(port_rows(OvnPort(replace(PORT, has_security=False)), {}), "Logical_Switch_Port")
     assert (row.columns["port_security"], row.groups) == ((), ())
     assert "unknown" in row.columns["addresses"]  # type: ignore[operator]
 
 
 def test_allowed_pairs() -> None:
     pairs = (AddressPair("10.9.0.100"), AddressPair("10.9.0.101", "fa:16:3e:00:00:08"))
-    (row,) = port_rows(OvnPort(replace(PORT, allowed_pairs=pairs)), {})
+    row = one(port_rows(OvnPort(replace(PORT, allowed_pairs=pairs)), {}), "Logical_Switch_Port")
     assert row.columns["port_security"] == (
         "fa:16:3e:00:00:07 10.9.0.7 fd00:9::7 10.9.0.100",
         "fa:16:3e:00:00:08 10.9.0.101",
     )
     assert row.columns["addresses"] == ("fa:16:3e:00:00:07 10.9.0.7 fd00:9::7", "fa:16:3e:00:00:08")
+
+
+@pytest.mark.parametrize(
+    ("port", "sources"),
+    [
+        (replace(PORT, allowed_pairs=(AddressPair("10.9.0.0/24"),)), " && !(ip4.src == {10.9.0.7})"),
+        (replace(PORT, has_security=False), " && !(ip4.src == {10.9.0.7})"),
+        (replace(PORT, has_security=False, addresses=()), ""),
+    ],
+)
+def test_who_may_send_from_others_addresses_asks_for_metadata_from_its_own_alone(port: HostPort, sources: str) -> None:
+    rule = one(port_rows(OvnPort(port), {"n1": NETWORK}), "ACL")
+    assert rule.columns["match"] == f'inport == "p1" && ip4.dst == {{10.9.0.2, 169.254.169.254}}{sources}'
+    assert (rule.columns["direction"], rule.columns["action"]) == ("from-lport", "drop")
+    assert (rule.owner, rule.parent, rule.column) == ("port:p1", "network:n1", "acls")
+
+
+def test_who_sends_from_its_own_addresses_alone_needs_no_rule_for_metadata() -> None:
+    for port in (PORT, replace(PORT, allowed_pairs=(AddressPair("fd00:9::100"),))):
+        assert [row.table for row in port_rows(OvnPort(port), {"n1": NETWORK})] == ["Logical_Switch_Port"]
 
 
 def test_dhcp_tells_routes_mtu_and_the_way_to_the_metadata_service() -> None:
@@ -165,7 +185,7 @@ def test_ways_of_guests_to_their_ipv6_addresses(
     net = replace(NETWORK, subnets=(six,))
     options = [row.columns["options"] for row in network_rows(net) if row.table == "DHCP_Options"]
     assert [each.get("dhcpv6_stateless") for each in options] == [stateless] * has_options  # type: ignore[union-attr]
-    (port,) = port_rows(OvnPort(PORT), {"s6": six})
+    (port,) = port_rows(OvnPort(PORT), {"n1": net})
     assert port.references["dhcpv6_options"] == ("dhcp:s6" if has_options else "")
     leg = RouterLeg("leg", "n1", "fa:16:3e:00:00:01", (FixedAddress("s6", "fd00:9::1"),))
     row = one(router_rows(OvnRouter(RouterSpec("r1", legs=(leg,))), {"n1": net}, OvnLayout()), "Logical_Router_Port")
@@ -176,14 +196,15 @@ def test_ways_of_guests_to_their_ipv6_addresses(
 def test_leases_come_before_what_is_told_beside_own_addresses() -> None:
     first, second = replace(SIX, id="s5", ipv6_mode="dhcpv6-stateless"), SIX
     addresses = (FixedAddress("s5", "fd00:8::7"), FixedAddress("s6", "fd00:9::7"))
-    (row,) = port_rows(OvnPort(replace(PORT, addresses=addresses)), {"s5": first, "s6": second})
+    (row,) = port_rows(OvnPort(replace(PORT, addresses=addresses)), {"n1": replace(NETWORK, subnets=(first, second))})
     assert row.references["dhcpv6_options"] == "dhcp:s6"
 
 
 def test_no_dhcp_where_the_subnet_has_none() -> None:
-    rows = network_rows(replace(NETWORK, subnets=(replace(SUBNET, has_dhcp=False),)))
+    network = replace(NETWORK, subnets=(replace(SUBNET, has_dhcp=False),))
+    rows = network_rows(network)
     assert "DHCP_Options" not in {row.table for row in rows}
-    (row,) = port_rows(OvnPort(PORT), {"s4": replace(SUBNET, has_dhcp=False)})
+    (row,) = port_rows(OvnPort(PORT), {"n1": network})
     assert set(row.references.values()) == {""}
 
 
