@@ -215,6 +215,18 @@ def test_old_secret_is_rotated_with_a_heartbeat(conductor: Conductor, secret: Se
     assert secret.read() == after
 
 
+def test_secret_of_a_clock_that_was_ahead_is_rotated_a_month_after_the_clock_was_put_right(
+    conductor: Conductor, secret: SecretFile
+) -> None:
+    before = secret.read()
+    age(secret, -10 * 365 * 86400.0)
+    conductor.host_own(host="h1", agent_id=AGENT, guests=[])
+    assert secret.read() == before
+    age(secret, ROTATE_AFTER_S + 60)
+    conductor.host_own(host="h1", agent_id=AGENT, guests=[])
+    assert secret.read() not in {before, None}
+
+
 def test_rotation_whose_answer_was_lost_is_ended(conductor: Conductor, secret: SecretFile) -> None:
     before = str(secret.read())
     waiting = secret.next_secret()
