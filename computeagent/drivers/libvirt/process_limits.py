@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from computeagent.drivers.device_traits import CPU_LIMITS, LOCKED_MEMORY, NIC_LIMITS
+from computeagent.protocol.process_traits import CPU_LIMITS, LOCKED_MEMORY, NIC_LIMITS
 
 CAP_SYS_RESOURCE = 24
 """The bit of the capability to raise one's limits: capabilities(7)."""
