@@ -143,6 +143,21 @@ def test_same_command_again_changes_nothing(
         enrol(address, secret, host="h1", token=token)
 
 
+def test_command_of_a_machine_that_was_replaced_does_not_let_it_in_again(
+    who: world.People, address: ControlPlaneAddress, tmp_path: Path
+) -> None:
+    """A token that lives for an hour gives the secret of its own trade again, but not over that of a later one."""
+    first, second = SecretFile(tmp_path / "first"), SecretFile(tmp_path / "second")
+    token, later = enrolment_create(host="h1").token, enrolment_create(host="h1").token
+    enrol(address, first, host="h1", token=token)
+    enrol(address, first, host="h1", token=token)
+    enrol(address, second, host="h1", token=later)
+    with pytest.raises(Forbidden, match="does not enrol host h1"):
+        enrol(address, first, host="h1", token=token)
+    assert AgentCredential.objects.get().digest == secret_digest(str(second.read()))
+    enrol(address, second, host="h1", token=later)
+
+
 def test_token_that_is_refused_leaves_no_secret_that_waits(
     who: world.People, address: ControlPlaneAddress, secret: SecretFile
 ) -> None:
