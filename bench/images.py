@@ -83,7 +83,7 @@ def cloud_make(mib: int, port: int, state: Path) -> dict[str, Any]:
         assert order is not None
         assert isinstance(conductor, HttpConductor)
         body = encode({"lease": order.lease, "offset": 0}).decode()
-        jobs.append({"headers": dict(conductor._headers()), "body": body})
+        jobs.append({"headers": dict(conductor._headers(str(secret.read()))), "body": body})
     token = token_issue(username=who.member.username, password=world.PASSWORD).token
     return {"port": port, "jobs": jobs, "image": str(image.pk), "token": token, "bytes": mib * MIB}
 
@@ -158,7 +158,7 @@ def web_processes(port: int) -> list[Path]:
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            line = (entry / "cmdline").read_text()
+            line = (entry / "cmdline").read_text().replace("\0", " ")
         except OSError:
             continue
         if f"127.0.0.1:{port}" in line and "manage.py web" in line:

@@ -133,7 +133,18 @@ class ServerOptions:
     )
     image_scratch_dir: Path = setting(
         Path("$KILONOVA_STATE/image-scratch"),
-        _("Directory of a conductor's machine where images are converted. It needs room for the image and its copy."),
+        _(
+            "Directory where a conductor converts images, with room for the image and its copy, and where a web server "
+            "keeps images from S3 while it sends them."
+        ),
+    )
+    image_shared_bytes: int = setting(
+        16 * 2**30,
+        _(
+            "Bytes of images from S3 that one web process keeps in IMAGE_SCRATCH_DIR while it sends them, so that all "
+            "that ask for an image at once share one read of the store; who finds no room reads it alone. 0: none."
+        ),
+        min_value=0,
     )
     upload_stale_s: float = setting(
         3600.0, _("Seconds after which the file of a cut-off image upload is removed."), min_value=1

@@ -1,5 +1,7 @@
 """What a host can give its guests, in os_traits' names: what all hosts can, and what depends on the host's programs."""
 
+from computeagent.protocol.process_traits import PROCESS_TRAITS
+
 EVERY_HOST = frozenset(
     {
         "COMPUTE_NODE",
@@ -26,8 +28,6 @@ TPM_SECRET = "COMPUTE_SECURITY_TPM_SECRET_SECURITY_HOST"  # noqa: S105 - a trait
 
 PACKED_VIRTQUEUES = "COMPUTE_NET_VIRTIO_PACKED"
 ADDRESSES_EMULATED, ADDRESSES_OF_HOST = "COMPUTE_ADDRESS_SPACE_EMULATED", "COMPUTE_ADDRESS_SPACE_PASSTHROUGH"
-CPU_LIMITS, NIC_LIMITS, LOCKED_MEMORY = "CUSTOM_CPU_LIMITS", "CUSTOM_NIC_LIMITS", "CUSTOM_LOCKED_MEMORY"
-"""No standard traits: guests can be held to shares of the CPU, cards to a rate, and memory is never swapped."""
 
 TPM_MODELS = {"tpm-tis": "COMPUTE_SECURITY_TPM_TIS", "tpm-crb": "COMPUTE_SECURITY_TPM_CRB"}
 TPM_VERSIONS = {"1.2": "COMPUTE_SECURITY_TPM_1_2", "2.0": "COMPUTE_SECURITY_TPM_2_0"}
@@ -45,7 +45,7 @@ SIMULATED = frozenset(
     {
         *EVERY_HOST,
         *(UEFI, SECURE_BOOT, STATELESS_FIRMWARE, TPM_SECRET, PACKED_VIRTQUEUES, ADDRESSES_EMULATED),
-        *(CPU_LIMITS, NIC_LIMITS, LOCKED_MEMORY),
+        *PROCESS_TRAITS,
         *TPM_MODELS.values(),
         *TPM_VERSIONS.values(),
         *DISK_BUSES.values(),

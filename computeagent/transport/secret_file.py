@@ -71,8 +71,14 @@ class SecretFile:
         self._keep_names()
 
     def age_s(self) -> float:
-        """Seconds since the secret in use was taken into use; 0 without one."""
-        return max(0.0, time.time() - self._current.stat().st_mtime) if self._current.exists() else 0.0
+        """Seconds since the secret in use was taken into use; 0 without one. Less where the clock was ahead then, or
+        is behind now.
+        """
+        return time.time() - self._current.stat().st_mtime if self._current.exists() else 0.0
+
+    def count_from_now(self) -> None:
+        """The secret in use is as if it was taken into use now."""
+        os.utime(self._current)
 
     def _write_next(self, secret: str) -> None:
         self._next.parent.mkdir(parents=True, exist_ok=True, mode=0o711)  # QEMU passes

@@ -193,6 +193,18 @@ _SHORT = {
     RefusalReason.DISK_SHORT: (_("disk"), "DISK_GB"),
     RefusalReason.RESOURCE_SHORT: ("", ""),
 }
+# The same where one of them is wanted.
+_SENTENCES_OF_ONE = {
+    RefusalReason.NUM_INSTANCES: _("holds {available} of at most {wanted} instance"),
+    RefusalReason.IO_OPS: _("has {available} of at most {wanted} heavy operation under way"),
+    RefusalReason.NUMA_TOPOLOGY_MISSING: _("wants {wanted} NUMA cell, the host reports no NUMA topology"),
+    RefusalReason.NUMA_CPU_SHORT: _("wants {wanted} shared CPU in one NUMA cell, has {available}"),
+    RefusalReason.PINNED_CPU_SHORT: _("wants {wanted} pinned CPU in one NUMA cell, {available} free"),
+    RefusalReason.CPU_THREADS_UNSUITED: _("wants {wanted} pinned CPU under the thread policy, {available} suited"),
+    RefusalReason.PAGES_SHORT: _("wants {wanted} page of {unit}, has {available}"),
+    RefusalReason.PCI_SHORT: _("wants {wanted} PCI device, {available} free"),
+    RefusalReason.PCI_NUMA_FAR: _("wants {wanted} PCI device near its NUMA cells, {available} free there"),
+}
 # The classes of the units that a refusal names.
 _OF_UNIT = {"MB": "MEMORY_MB", "GB": "DISK_GB"}
 
@@ -300,6 +312,8 @@ class Refusal:
         if self.reason in _SHORT:
             return self._short_phrase()
         template = _SENTENCES.get(self.reason, self.reason.label)
+        if self.wanted == 1:
+            template = _SENTENCES_OF_ONE.get(self.reason, template)
         wanted, available, unit = self._amounts()
         text = Phrase(template, wanted=wanted, available=available, unit=unit)
         if not self.detail:

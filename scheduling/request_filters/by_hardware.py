@@ -7,6 +7,7 @@ not asked for: hosts need not report it.
 from collections.abc import Mapping
 
 from computeagent.protocol.guest_machine import has_uefi, viommu_model
+from computeagent.protocol.process_traits import CPU_LIMITS, LOCKED_MEMORY, NIC_LIMITS
 from controlplane.kernel.booleans import is_true
 from scheduling.domain.request.image_property_names import present_words
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -22,7 +23,6 @@ OF_IMAGE = {
 OF_BOTH = {"sound_model": "COMPUTE_SOUND_MODEL_", "usb_model": "COMPUTE_USB_MODEL_"}
 UEFI = "COMPUTE_FIRMWARE_UEFI"
 RATES = ("average", "peak", "burst")
-CPU_LIMITS, NIC_LIMITS, LOCKED_MEMORY = "CUSTOM_CPU_LIMITS", "CUSTOM_NIC_LIMITS", "CUSTOM_LOCKED_MEMORY"
 LIMITS = {
     CPU_LIMITS: ("quota:cpu_shares", "quota:cpu_period", "quota:cpu_quota"),
     NIC_LIMITS: tuple(f"quota:vif_{way}_{rate}" for way in ("inbound", "outbound") for rate in RATES),

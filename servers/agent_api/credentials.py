@@ -165,7 +165,9 @@ def enrolments_prune() -> int:
 
 
 def credential_set(*, host: str, secret_digest: str) -> None:
-    """From now on this is the secret of the host's agent; an earlier one holds no more. Raises Invalid, SecretTaken."""
+    """From now on this is the secret of the host's agent; an earlier one holds no more, nor does the token that it was
+    traded for, which could else bring it back. Raises Invalid, SecretTaken.
+    """
     require_host_name(host)
     _require_digest(secret_digest)
     now = {"digest": secret_digest, "previous_digest": "", "previous_until": None, "revoked_at": None}
@@ -173,6 +175,8 @@ def credential_set(*, host: str, secret_digest: str) -> None:
     with transaction.atomic():
         with _digest_is_free():
             AgentCredential.objects.update_or_create(host=host, defaults={**now, **fresh})
+        used = AgentEnrolment.objects.filter(host=host, used_at__isnull=False, expires_at__gt=Now())
+        used.exclude(secret_digest=secret_digest).update(expires_at=Now())
         host_ownership_admit(host=host)
         service_let_in(host=host)
         changed(host_topic(host))

@@ -80,7 +80,8 @@ def long_poll_answer(poll: LongPoll) -> Iterator[None]:
 
 
 def long_poll_give_up(poll: LongPoll) -> None:
-    """The agent is gone. What came for it is sent again, for its next poll, here or at another web server.
+    """The agent is gone, or was refused. What came for it is sent again, for its next poll, here or at another web
+    server.
 
     Where the database does not answer, the agent finds its work without, when it looks for it.
     """

@@ -37,14 +37,11 @@ from servers.instances.domain.bodies import SpecBody
 from servers.instances.domain.instance_rules import zone_parse
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.instances.services.block_devices import DisksDecided, disks_found
+from servers.instances.services.nic_needs import carrier_traits, network_needs, pci_requests_of_ports, port_resources
 from servers.instances.services.nics import (
     NicsDecided,
     NicsFound,
-    carrier_traits,
-    network_needs,
     nics_found,
-    pci_requests_of_ports,
-    port_resources,
 )
 from servers.instances.services.request_parts import (
     bus_problems,

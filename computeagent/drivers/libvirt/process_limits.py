@@ -8,10 +8,9 @@ import logging
 import re
 import subprocess
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
-from computeagent.drivers.device_traits import CPU_LIMITS, LOCKED_MEMORY, NIC_LIMITS
+from computeagent.protocol.process_traits import CPU_LIMITS, LOCKED_MEMORY, NIC_LIMITS
 
 CAP_SYS_RESOURCE = 24
 """The bit of the capability to raise one's limits: capabilities(7)."""
@@ -26,6 +25,8 @@ TRIAL = (
 TRIAL_TIMEOUT_S = 10.0
 
 log = logging.getLogger(__name__)
+_shapes: dict[tuple[str, ...], bool] = {}
+"""What trials said that came to their end."""
 
 
 def process_traits(
@@ -43,17 +44,27 @@ def process_traits(
     return frozenset({LOCKED_MEMORY, *nics}) if may_raise_limits(status) else frozenset(nics)
 
 
-@cache
-def kernel_shapes(trial: Sequence[str] = ("unshare", "--net", "sh", "-c", TRIAL)) -> bool:
-    """Whether this machine's kernel can hold a card to a rate; tried once by each process, with the rights of root."""
+def kernel_shapes(
+    trial: Sequence[str] = ("unshare", "--net", "sh", "-c", TRIAL), timeout_s: float = TRIAL_TIMEOUT_S
+) -> bool:
+    """Whether this machine's kernel can hold a card to a rate; tried once by each process, with the rights of root. A
+    trial that did not come to its end says nothing, and is made again when this is asked again.
+    """
+    known = _shapes.get(tuple(trial))
+    if known is not None:
+        return known
     try:
-        done = subprocess.run(trial, check=False, capture_output=True, timeout=TRIAL_TIMEOUT_S)
+        done = subprocess.run(trial, check=False, capture_output=True, timeout=timeout_s)
+        works, said = done.returncode == 0, done.stderr.decode(errors="replace").strip()
+    except FileNotFoundError as error:
+        works, said = False, str(error)
     except (OSError, subprocess.SubprocessError) as error:
-        log.warning("limits of cards cannot be tried, so guests are given none: %s", error)
+        log.warning("limits of cards could not be tried now, so guests are given none yet: %s", error)
         return False
-    if done.returncode != 0:
-        log.warning("limits of cards do not work here: %s", done.stderr.decode(errors="replace").strip())
-    return done.returncode == 0
+    if not works:
+        log.warning("limits of cards do not work here: %s", said)
+    _shapes[tuple(trial)] = works
+    return works
 
 
 def may_raise_limits(status: Path = OWN_STATUS) -> bool:

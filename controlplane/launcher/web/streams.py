@@ -131,7 +131,7 @@ class Streams:
         spread_s = random.uniform(0, stream_options().streams_check_s / 2)  # noqa: S311 - spreads the looks
         stream = Stream(*taken, checked_at=loop.time() - spread_s)
         self._open.add(stream)
-        if self._checking is None:
+        if self._checking is None and not self._is_closing:
             self._checking = loop.create_task(self._check_all())
         hung_up = asyncio.ensure_future(receive())
         hung_up.add_done_callback(lambda _: stream.end())
@@ -153,6 +153,8 @@ class Streams:
         self._is_closing = True
         for stream in self._open:
             stream.end()
+        if self._checking is not None:
+            self._checking.cancel()
 
     async def _write_all(self, stream: Stream, hung_up: "asyncio.Future[Message]", send: Send) -> None:
         """Raises TimeoutError for a client that takes nothing."""

@@ -48,6 +48,7 @@ from servers.images.services.image import image_owned
 from servers.images.services.image_tasks import conversion_begin
 from servers.images.services.virtual_size import stored_whole_check, virtual_size_verified
 from servers.images.stores.chosen import byte_store
+from servers.images.stores.shared_reads import shared_reads
 from servers.images.stores.store import CHUNK_BYTES, BytesName, ByteStore, ImageBytes, IncomingBytes
 from servers.models import Image, ImageTask, Instance, VolumeBackup
 
@@ -300,7 +301,8 @@ def image_chunks(image_id: uuid.UUID, *, caller: Caller | None = None, offset: i
         raise Forbidden(
             _("Image {image} is deactivated: only administrators may read it.", image=image.name), status=image.status
         )
-    return byte_store().open(BytesName(image_id, image.upload_id), offset=offset)
+    name = BytesName(image_id, image.upload_id)
+    return shared_reads().open(byte_store(), name, offset=offset, size_bytes=image.size_bytes)
 
 
 @audited("image.delete", Image, by="image_id")

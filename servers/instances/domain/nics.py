@@ -5,7 +5,7 @@ Sources: `networks` of Nova's server schema and `nova.network.neutron.validate_n
 
 import ipaddress
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controlplane.kernel.texts import phrase as _
 from servers.fields import Reasons, text_reasons
@@ -19,20 +19,28 @@ _KEYS = ("network", "port", "fixed_ip", "tag")
 
 @dataclass(frozen=True, slots=True)
 class NicWanted:
-    """One interface as a request says it: a `network` (id or name), and an address of it, or a `port` that is there."""
+    """One interface as a request says it: a `network` (id or name), and an address of it, or a `port` that is there.
+
+    `is_address_wrong`: nothing but the form of its address is wrong with it.
+    """
 
     network: str = ""
     port: str = ""
     fixed_ip: str = ""
     tag: str = ""
+    is_address_wrong: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class NicsWanted:
-    """What a request says of networks: a list, or one of the two words; `is_said` is False where it says nothing."""
+    """What a request says of networks: a list, or one of the two words; `is_said` is False where it says nothing.
+
+    `is_address_wrong`: all that is wrong with its form are addresses.
+    """
 
     nics: tuple[NicWanted, ...] = ()
     word: str = ""
+    is_address_wrong: bool = False
 
     @property
     def is_said(self) -> bool:
@@ -61,11 +69,14 @@ def nics_parse(value: object) -> tuple[NicsWanted, Reasons]:
         ]
     reasons: Reasons = []
     nics = []
+    wrong_by_address = set()
     for number, each in enumerate(value):
         nic, wrong = nic_parse(each)
         reasons += [f"Interface {number}: {reason}" for reason in wrong]
         nics.append(nic)
-    return NicsWanted(tuple(nics)), reasons or _together_reasons(nics)
+        if wrong:
+            wrong_by_address.add(nic.is_address_wrong)
+    return NicsWanted(tuple(nics), is_address_wrong=wrong_by_address == {True}), reasons or _together_reasons(nics)
 
 
 def nic_parse(value: object) -> tuple[NicWanted, Reasons]:
@@ -75,13 +86,15 @@ def nic_parse(value: object) -> tuple[NicWanted, Reasons]:
     if unknown := [key for key in value if key not in _KEYS]:
         return NicWanted(), [_("has no {unknown!r:.40}; it takes {keys}.", unknown=unknown[0], keys=", ".join(_KEYS))]
     said = {key: value[key] for key in _KEYS if value.get(key) not in (None, "")}
-    if wrong := [f"{key}: {reason}" for key, text in said.items() for reason in text_reasons(text, maximum=255)]:
-        return NicWanted(), wrong
+    unreadable = {key: found for key, text in said.items() if (found := text_reasons(text, maximum=255))}
+    if unreadable:
+        reasons = [f"{key}: {reason}" for key, found in unreadable.items() for reason in found]
+        return NicWanted(is_address_wrong=set(unreadable) == {"fixed_ip"}), reasons
     nic = NicWanted(**said)
     if bool(nic.network) == bool(nic.port):
         return nic, [_("names both a network and a port.") if nic.network else _("names neither a network nor a port.")]
     if nic.fixed_ip and nic.port:
-        return nic, [
+        return replace(nic, is_address_wrong=True), [
             _(
                 "fixed_ip {fixed_ip:.45} cannot be given with a port, which has its addresses already.",
                 fixed_ip=nic.fixed_ip,
@@ -89,7 +102,8 @@ def nic_parse(value: object) -> tuple[NicWanted, Reasons]:
         ]
     reasons = [f"tag: {reason}" for reason in tags_reasons([nic.tag])] if nic.tag else []
     address, no_address = address_parse(nic.fixed_ip)
-    return NicWanted(nic.network, nic.port, address, nic.tag), [*no_address, *reasons]
+    is_address_wrong = bool(no_address) and not reasons
+    return replace(nic, fixed_ip=address, is_address_wrong=is_address_wrong), [*no_address, *reasons]
 
 
 def address_parse(text: str) -> tuple[str, Reasons]:

@@ -46,16 +46,13 @@ from servers.instances.services.config_parts import (
 from servers.instances.services.first_boot import first_boot_store
 from servers.instances.services.hints import requests_changed
 from servers.instances.services.legacy_group import legacy_group_store
+from servers.instances.services.nic_needs import carrier_traits, network_needs, pci_requests_of_ports, port_resources
 from servers.instances.services.nics import (
     NicsDecided,
-    carrier_traits,
     needs_own_network,
-    network_needs,
     nics_found,
     own_network_make,
-    pci_requests_of_ports,
     port_count_allowed,
-    port_resources,
 )
 from servers.instances.services.request_parts import (
     bus_problems,

@@ -61,10 +61,8 @@ def attach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments
 def _decided(owner: Caller, said: Mapping[str, str], groups: list[str]) -> NicsDecided:
     networks: object = [dict(said)] if said.keys() & {"network", "port"} else AUTO
     found = nics_found(owner, networks=networks, security_groups=groups, count=1)
-    if REQUESTED in found.problems and "fixed_ip" in said:
-        others = {key: value for key, value in said.items() if key != "fixed_ip"}
-        if not nics_found(owner, networks=[others], security_groups=(), count=1).problems:
-            raise InvalidFields({"fixed_ip": found.problems[REQUESTED]})
+    if found.is_address_wrong and REQUESTED in found.problems:
+        raise InvalidFields({"fixed_ip": found.problems[REQUESTED]})
     refuse_if(found.problems)
     if found.refusals:
         raise found.refusals[0]

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
-from computeagent.protocol.network_traits import network_traits
 from computeagent.protocol.networks import NetworkBackendKind
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
@@ -17,11 +16,6 @@ from controlplane.identity.selectors import quota_limits
 from controlplane.kernel.errors import Conflict, Forbidden, InvalidFields, KilonovaError
 from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.texts import phrase as _
-from scheduling.domain.request.schedule_request import PortResources
-from scheduling.topology.domain.numa.network import NetworkNeeds
-from scheduling.topology.domain.pci.asked import PciRequest
-from scheduling.topology.domain.pci.pool import NumaPolicy
-from scheduling.topology.domain.pci.request import request_of_port
 from servers.catalog.domain.quota import Shortfall
 from servers.catalog.services.quota import shortfalls_refuse
 from servers.fields import Problems, Reasons, problems_found
@@ -37,7 +31,7 @@ from servers.instances.domain.nics import (
 )
 from servers.instances.services.nic_groups import groups_found
 from servers.models import BuildRequest, IPAllocation, Network, Port, Subnet
-from servers.networks.domain.names import PortOwner, VnicType
+from servers.networks.domain.names import PortOwner
 from servers.networks.domain.nics import NicAsked
 from servers.networks.domain.ports import AddressRequest, PortRequest, privilege_problems, vnic_reasons
 from servers.networks.domain.routing_errors import UnableToAutoAllocateNetwork
@@ -74,11 +68,15 @@ class NicsDecided:
 
 @dataclass(frozen=True, slots=True)
 class NicsFound:
-    """What the request names: the decision, what is wrong by field (400), and the refusals that are 403 and 409."""
+    """What the request names: the decision, what is wrong by field (400), and the refusals that are 403 and 409.
+
+    `is_address_wrong`: what is wrong are addresses that were asked for, and nothing else.
+    """
 
     decided: NicsDecided
     problems: Problems
     refusals: tuple[KilonovaError, ...] = ()
+    is_address_wrong: bool = False
 
 
 def nics_found(caller: Caller, *, networks: object, security_groups: Sequence[str], count: int) -> NicsFound:
@@ -88,7 +86,7 @@ def nics_found(caller: Caller, *, networks: object, security_groups: Sequence[st
     groups = groups_found(caller, security_groups)
     if wrong or groups.reasons:
         problems = problems_found({"networks": wrong, "security_groups": groups.reasons})
-        return NicsFound(NicsDecided(), problems, groups.refusals)
+        return NicsFound(NicsDecided(), problems, groups.refusals, wanted.is_address_wrong)
     found = _named(caller, wanted.nics) if wanted.nics else _chosen(caller, wanted)
     problems = found.problems
     if not problems and security_groups and (reason := _groups_unused(found.decided)):
@@ -100,7 +98,7 @@ def nics_found(caller: Caller, *, networks: object, security_groups: Sequence[st
         has_default_network=found.decided.has_default_network and not found.decided.nics,
         names_default_group=groups.names_default and bool(groups.ids),
     )
-    return NicsFound(decided, problems, (*found.refusals, *groups.refusals))
+    return NicsFound(decided, problems, (*found.refusals, *groups.refusals), found.is_address_wrong)
 
 
 def _chosen(caller: Caller, wanted: NicsWanted) -> NicsFound:
@@ -159,11 +157,10 @@ def _named(caller: Caller, nics: Sequence[NicWanted]) -> NicsFound:
     networks, no_networks, network_refusals = _networks_named(
         caller, references, {port.network_id for port in ports.values() if port.network_id}
     )
-    reasons = [*no_ports, *no_networks]
-    if not reasons:
-        reasons = _address_reasons(caller, nics, networks)
-    if reasons:
-        return NicsFound(NicsDecided(), {"networks": reasons}, (*port_refusals, *network_refusals))
+    not_there = [*no_ports, *no_networks]
+    if reasons := not_there or _address_reasons(caller, nics, networks):
+        refusals = (*port_refusals, *network_refusals)
+        return NicsFound(NicsDecided(), {"networks": reasons}, refusals, is_address_wrong=not not_there)
     asked = tuple(_asked(nic, ports, networks) for nic in nics)
     by_id = {network.pk: network for network in networks.values()}
     decided = NicsDecided(asked, networks=by_id, ports={port.pk: port for port in ports.values()})
@@ -326,57 +323,6 @@ def _groups_unused(decided: NicsDecided) -> str:
                 "Network {network} is without port security, so that no security group applies in it.", network=network
             )
     return ""
-
-
-def carrier_traits(decided: NicsDecided) -> frozenset[str]:
-    """What a host has that carries these networks and keeps their security groups, with a way to the physical ones."""
-    tapped = [nic for nic in decided.nics if nic.port_id is None or not _is_device(decided.ports[nic.port_id])]
-    kinds = {nic.kind for nic in tapped} - {NetworkBackendKind.HYPERVISOR}
-    physical = {decided.networks[nic.network_id].physical_network for nic in tapped if nic.kind in kinds} - {""}
-    return network_traits(kinds, physical)
-
-
-def pci_requests_of_ports(decided: NicsDecided, policy: NumaPolicy | None) -> tuple[PciRequest, ...]:
-    """A device of the host for each port that is more than a tap, of its physical network. `policy`: where flavor
-    and image want devices to be.
-    """
-    return tuple(
-        request_of_port(
-            request_id=str(port.pk),
-            vnic_type=port.vnic_type,
-            physical_network=decided.networks[nic.network_id].physical_network,
-            policy=policy,
-        )
-        for nic in decided.nics
-        if nic.port_id and _is_device(port := decided.ports[nic.port_id])
-    )
-
-
-def _is_device(port: Port) -> bool:
-    """Whether its card is a device of the host's, so that no network of the host has to carry it."""
-    return port.vnic_type != VnicType.NORMAL
-
-
-def port_resources(decided: NicsDecided) -> tuple[PortResources, ...]:
-    """What the given ports ask of Placement: each of a port's groups by its name, served by one provider."""
-    return tuple(
-        PortResources(
-            f"_{port.pk}_{name}"[:64],
-            {resource: int(amount) for resource, amount in group.get("resources", {}).items()},
-            frozenset(group.get("required", ())),
-        )
-        for port in decided.ports.values()
-        for name, group in sorted(port.resource_request.items())
-    )
-
-
-def network_needs(decided: NicsDecided) -> NetworkNeeds:
-    """What networks the host's card must be near to, for a guest that asks for NUMA placement."""
-    carried = [network for network in decided.networks.values() if network.kind != HYPERVISOR]
-    return NetworkNeeds(
-        frozenset(network.physical_network for network in carried if network.physical_network),
-        any(not network.physical_network for network in carried),
-    )
 
 
 def port_count_allowed(*, project_id: uuid.UUID, each: int, min_count: int, max_count: int) -> int:

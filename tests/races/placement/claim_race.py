@@ -20,7 +20,7 @@ import django
 django.setup()
 
 from claim_modes import MODES, watch  # noqa: E402
-from django.db import connection, connections  # noqa: E402
+from django.db import connections  # noqa: E402
 
 from placement.domain import InventorySpec  # noqa: E402
 from placement.selectors import allocations_by_consumer, consumer_list, fleet_usage, provider_list  # noqa: E402
@@ -30,6 +30,7 @@ from placement.services import (  # noqa: E402
     inventory_set,
     provider_ensure,
 )
+from tests.races.deadlocks import deadlocks_broken  # noqa: E402
 
 TIMEOUT_S = 400
 FORK: ForkContext = multiprocessing.get_context("fork")
@@ -89,16 +90,6 @@ def _answer(answer: Connection) -> Counter[str]:
     return counts
 
 
-def deadlocks() -> int:
-    """Deadlocks that this database had to break; a retry would hide them. SQLite cannot have any."""
-    if connection.vendor != "postgresql":
-        return 0
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-        (count,) = cursor.fetchone()
-    return int(count)
-
-
 def verdict() -> dict[str, object]:
     """What is true now."""
     usage, held = fleet_usage(), allocations_by_consumer()
@@ -108,7 +99,7 @@ def verdict() -> dict[str, object]:
         "over": [name for name, (now, capacity) in used.items() if now > capacity],
         "free": [capacity - now for now, capacity in used.values()],
         "used": [now for now, _ in used.values()],
-        "deadlocks": deadlocks(),
+        "deadlocks": deadlocks_broken(),
         "consumers": len(consumer_list()),
         "generations": sum(provider.generation for provider in provider_list()),
         "holders": len(held),

@@ -22,7 +22,7 @@ import django
 
 django.setup()
 
-from django.db import connection, connections  # noqa: E402
+from django.db import connections  # noqa: E402
 
 from controlplane.identity.models import Project  # noqa: E402
 from placement.selectors import allocations_by_consumer  # noqa: E402
@@ -36,6 +36,7 @@ from scheduling.fleet.services.cells import cells_ensure  # noqa: E402
 from scheduling.models import SchedulingDecision  # noqa: E402
 from scheduling.policies.services.policies import policy_create  # noqa: E402
 from servers.models import BuildRequest  # noqa: E402
+from tests.races.deadlocks import deadlocks_broken  # noqa: E402
 from tests.services.scheduling.fleet.fleet_world import fleet, request  # noqa: E402
 
 TIMEOUT_S = 400
@@ -111,7 +112,7 @@ def main(rule: str, racers: int, hosts: int, rounds: int) -> dict[str, Any]:
                 by_host[host].append(racer)
         results.append({"said": sorted(code for code, _, _ in said), "hosts": by_host, "lost": [x for *_, x in said]})
         start.wait(TIMEOUT_S)
-    return {"rounds": results, "deadlocks": _deadlocks()}
+    return {"rounds": results, "deadlocks": deadlocks_broken()}
 
 
 def _answer(answer: Connection) -> tuple[str, str | None, list[str]]:
@@ -119,14 +120,6 @@ def _answer(answer: Connection) -> tuple[str, str | None, list[str]]:
         raise TimeoutError("a scheduler failed or hangs")
     said: tuple[str, str | None, list[str]] = answer.recv()
     return said
-
-
-def _deadlocks() -> int:
-    if connection.vendor != "postgresql":
-        return 0
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-        return int(cursor.fetchone()[0])
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import django
 
 django.setup()
 
-from django.db import connection, connections  # noqa: E402
+from django.db import connections  # noqa: E402
 
 from placement.selectors import allocations_by_consumer  # noqa: E402
 from placement.services import allocations_free  # noqa: E402
@@ -29,6 +29,7 @@ from scheduling.errors import HostInUse  # noqa: E402
 from scheduling.fleet.selectors.zones import zone_of_host  # noqa: E402
 from scheduling.fleet.services.aggregates import aggregate_create_whole, aggregate_update  # noqa: E402
 from scheduling.fleet.services.cells import cells_ensure  # noqa: E402
+from tests.races.deadlocks import deadlocks_broken  # noqa: E402
 from tests.services.scheduling.fleet.fleet_world import fleet, request  # noqa: E402
 
 TIMEOUT_S = 400
@@ -80,21 +81,13 @@ def main(racers: int, rounds: int) -> dict[str, Any]:
         results.append({**found, "zone": zone_of_host(host="cmp-00")})
         allocations_free(allocations_by_consumer())
         start.wait(TIMEOUT_S)
-    return {"rounds": results, "deadlocks": _deadlocks()}
+    return {"rounds": results, "deadlocks": deadlocks_broken()}
 
 
 def _answer(answer: Connection) -> Any:
     if not answer.poll(TIMEOUT_S):
         raise TimeoutError("a racer failed or hangs")
     return answer.recv()
-
-
-def _deadlocks() -> int:
-    if connection.vendor != "postgresql":
-        return 0
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-        return int(cursor.fetchone()[0])
 
 
 if __name__ == "__main__":

@@ -162,7 +162,9 @@ def test_refused_poll_says_why_at_once(port: int, act: Act) -> None:
     assert (status, body["error"]["code"]) == (403, "forbidden")
 
 
-def test_secret_that_is_revoked_while_its_agent_waits_hears_nothing(port: int, act: Act) -> None:
+def test_secret_that_is_revoked_while_its_agent_waits_hears_nothing_and_the_next_one_hears_it(
+    port: int, act: Act
+) -> None:
     act("enrol", "revoked")
     poll = Poll(port, "revoked")
     time.sleep(0.5)
@@ -170,6 +172,9 @@ def test_secret_that_is_revoked_while_its_agent_waits_hears_nothing(port: int, a
     act("wake", "revoked")
     status, body = poll.answer()
     assert (status, body["error"]["code"]) == (403, "secret_refused")
+    act("enrol", "revoked")
+    _, wakeups = Poll(port, "revoked").answer()
+    assert [one["kind"] for one in wakeups] == ["build"]
 
 
 def _asked_in_a_row(port: int, times: int, found: list[int]) -> None:

@@ -178,6 +178,11 @@ def test_instance_that_is_off_gets_it_for_its_next_start(cloud: Cloud) -> None:
         (ATTACH, {"network": "none such"}, InvalidFields, "no network", "network"),
         (ATTACH, {"network": "net", "port": "x"}, InvalidFields, "both", "port"),
         (ATTACH, {"network": "net", "fixed_ip": "10.99.0.1"}, InvalidFields, "in no subnet", "fixed_ip"),
+        (ATTACH, {"network": "net", "fixed_ip": "10.20.9"}, InvalidFields, "no IP address", "fixed_ip"),
+        (ATTACH, {"network": "none such", "fixed_ip": "10.20.9"}, InvalidFields, "no IP address", "fixed_ip"),
+        (ATTACH, {"network": "none such", "fixed_ip": "10.99.0.1"}, InvalidFields, "no network", "network"),
+        (ATTACH, {"network": "net", "fixed_ip": "10.20.9", "tag": "a,b"}, InvalidFields, "no IP address", "network"),
+        (ATTACH, {"port": "none such", "fixed_ip": "10.20.9.9"}, InvalidFields, "with a port", "fixed_ip"),
         (
             ATTACH,
             {"network": "net", "security_groups": "web,none"},

@@ -143,6 +143,21 @@ def test_same_command_again_changes_nothing(
         enrol(address, secret, host="h1", token=token)
 
 
+def test_command_of_a_machine_that_was_replaced_does_not_let_it_in_again(
+    who: world.People, address: ControlPlaneAddress, tmp_path: Path
+) -> None:
+    """A token that lives for an hour gives the secret of its own trade again, but not over that of a later one."""
+    first, second = SecretFile(tmp_path / "first"), SecretFile(tmp_path / "second")
+    token, later = enrolment_create(host="h1").token, enrolment_create(host="h1").token
+    enrol(address, first, host="h1", token=token)
+    enrol(address, first, host="h1", token=token)
+    enrol(address, second, host="h1", token=later)
+    with pytest.raises(Forbidden, match="does not enrol host h1"):
+        enrol(address, first, host="h1", token=token)
+    assert AgentCredential.objects.get().digest == secret_digest(str(second.read()))
+    enrol(address, second, host="h1", token=later)
+
+
 def test_token_that_is_refused_leaves_no_secret_that_waits(
     who: world.People, address: ControlPlaneAddress, secret: SecretFile
 ) -> None:
@@ -213,6 +228,18 @@ def test_old_secret_is_rotated_with_a_heartbeat(conductor: Conductor, secret: Se
     assert secret.age_s() < 60
     conductor.host_own(host="h1", agent_id=AGENT, guests=[])
     assert secret.read() == after
+
+
+def test_secret_of_a_clock_that_was_ahead_is_rotated_a_month_after_the_clock_was_put_right(
+    conductor: Conductor, secret: SecretFile
+) -> None:
+    before = secret.read()
+    age(secret, -10 * 365 * 86400.0)
+    conductor.host_own(host="h1", agent_id=AGENT, guests=[])
+    assert secret.read() == before
+    age(secret, ROTATE_AFTER_S + 60)
+    conductor.host_own(host="h1", agent_id=AGENT, guests=[])
+    assert secret.read() not in {before, None}
 
 
 def test_rotation_whose_answer_was_lost_is_ended(conductor: Conductor, secret: SecretFile) -> None:

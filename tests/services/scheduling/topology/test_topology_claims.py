@@ -141,7 +141,7 @@ def test_device_taken_leaves_the_pools() -> None:
 def test_third_device_of_two_is_refused_with_numbers() -> None:
     numa_host(vcpus=4, pci_devices=CARDS)
     select(wanting(gpus=2))
-    assert "wants 1 PCI devices, 0 free (gpu)" in why(wanting(gpus=1))
+    assert "wants 1 PCI device, 0 free (gpu)" in why(wanting(gpus=1))
 
 
 def test_freed_device_is_available_again() -> None:

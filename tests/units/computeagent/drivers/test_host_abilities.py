@@ -6,12 +6,11 @@ import os_traits
 import pytest
 
 from computeagent.drivers import device_traits
-from computeagent.drivers.fake import TRAITS
 from computeagent.drivers.libvirt import guest_hardware, guest_options
 from computeagent.drivers.libvirt.firmware import Firmware
 from computeagent.drivers.libvirt.host_abilities import HostAbilities, abilities_parse, qemu_devices
 from computeagent.protocol import guest_disks
-from scheduling.request_filters import by_hardware
+from computeagent.protocol.process_traits import PROCESS_TRAITS
 from scheduling.request_filters.by_hardware import GIVEN_ANYWHERE
 
 LIBVIRT_9, LIBVIRT_7 = 9_000_000, 7_000_000
@@ -36,16 +35,8 @@ def abilities(
 
 
 def test_every_trait_of_a_device_is_a_standard_one() -> None:
-    own = {device_traits.CPU_LIMITS, device_traits.NIC_LIMITS, device_traits.LOCKED_MEMORY}
-    assert set(os_traits.get_traits()) >= device_traits.SIMULATED - own
+    assert set(os_traits.get_traits()) >= device_traits.SIMULATED - PROCESS_TRAITS
     assert {*device_traits.SOUND_MODELS.values(), device_traits.ADDRESSES_OF_HOST} <= set(os_traits.get_traits())
-
-
-def test_what_the_scheduler_asks_for_is_what_hosts_report() -> None:
-    asked = {by_hardware.CPU_LIMITS, by_hardware.NIC_LIMITS, by_hardware.LOCKED_MEMORY}
-    assert asked == {device_traits.CPU_LIMITS, device_traits.NIC_LIMITS, device_traits.LOCKED_MEMORY}
-    assert set(TRAITS) >= asked
-    assert set(TRAITS) >= device_traits.SIMULATED
 
 
 def test_every_host_gives_what_no_request_asks_of_it() -> None:

@@ -162,13 +162,19 @@ def test_a_volume_that_a_guest_has_open_is_not_touched(world: FileWorld, contrac
     world.backend.delete(volume)
 
 
-def test_a_copy_of_a_running_guests_volume_becomes_the_snapshot(
-    world: FileWorld, contract: VolumeBackendContract
-) -> None:
+def copy_begun(world: FileWorld, contract: VolumeBackendContract) -> tuple[VolumeSpec, str, Path]:
+    """A volume, a snapshot of it, and the file that its guest's copy goes into."""
     volume, snapshot = contract.volume(world), str(uuid.uuid4())
     contract.made(world, volume)
     target = world.backend.snapshot_target(volume, snapshot)
     assert target is not None
+    return volume, snapshot, target
+
+
+def test_a_copy_of_a_running_guests_volume_becomes_the_snapshot(
+    world: FileWorld, contract: VolumeBackendContract
+) -> None:
+    volume, snapshot, target = copy_begun(world, contract)
     target.write_bytes(b"copied".ljust(PIECE, b"\0"))
     os.truncate(target, GIB)
     assert world.backend.held()[1] == ()
@@ -183,10 +189,7 @@ def test_a_copy_that_qemu_laid_out_whole_takes_no_more_than_its_bytes(
     world: FileWorld, contract: VolumeBackendContract
 ) -> None:
     """QEMU's backup job writes zeros by reserving the space: a blank GiB takes a GiB, though it reads as a hole."""
-    volume, snapshot = contract.volume(world), str(uuid.uuid4())
-    contract.made(world, volume)
-    target = world.backend.snapshot_target(volume, snapshot)
-    assert target is not None
+    volume, snapshot, target = copy_begun(world, contract)
     with target.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, GIB)
         os.pwrite(file.fileno(), b"copied", GIB // 2)

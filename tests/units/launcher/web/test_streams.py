@@ -1,5 +1,6 @@
 """Streams over real connections: slow clients, dead clients, limits, checks."""
 
+import asyncio
 import socket
 import threading
 from collections.abc import Iterator, Sequence
@@ -89,6 +90,7 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         yield made
         made.close()
     made.threads.shutdown()
+    assert [task for task in asyncio.all_tasks(made.server.loop) if not task.done()] == []
 
 
 def until(browser: socket.socket, end: bytes) -> bytes:

@@ -27,7 +27,11 @@ def test_every_reason_has_a_sentence_that_is_not_its_code(reason: RefusalReason)
         (Refusal(RefusalReason.DISABLED, detail="new disks"), "the compute service is disabled (new disks)"),
         (Refusal(RefusalReason.DOWN), "the compute service is down"),
         (Refusal(RefusalReason.IO_OPS, wanted=8, available=9), "has 9 of at most 8 heavy operations under way"),
-        (Refusal(RefusalReason.NUM_INSTANCES, wanted=1, available=1), "holds 1 of at most 1 instances"),
+        (Refusal(RefusalReason.NUM_INSTANCES, wanted=1, available=1), "holds 1 of at most 1 instance"),
+        (Refusal(RefusalReason.NUM_INSTANCES, wanted=2, available=2), "holds 2 of at most 2 instances"),
+        (Refusal(RefusalReason.IO_OPS, wanted=1, available=1), "has 1 of at most 1 heavy operation under way"),
+        (Refusal(RefusalReason.PCI_SHORT, wanted=1, available=0, detail="gpu"), "wants 1 PCI device, 0 free (gpu)"),
+        (Refusal(RefusalReason.PCI_SHORT, wanted=2, available=1), "wants 2 PCI devices, 1 free"),
         (
             Refusal(RefusalReason.GROUP_ANTI_AFFINITY, wanted=1, available=1),
             "holds 1 of the server group, at most 1 allowed",

@@ -1,0 +1,63 @@
+"""What decided interfaces ask of a host: networks that it carries, devices, bandwidth, and cards near to its memory."""
+
+from computeagent.protocol.network_traits import network_traits
+from computeagent.protocol.networks import NetworkBackendKind
+from scheduling.domain.request.schedule_request import PortResources
+from scheduling.topology.domain.numa.network import NetworkNeeds
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.pool import NumaPolicy
+from scheduling.topology.domain.pci.request import request_of_port
+from servers.instances.services.nics import HYPERVISOR, NicsDecided
+from servers.models import Port
+from servers.networks.domain.names import VnicType
+
+
+def carrier_traits(decided: NicsDecided) -> frozenset[str]:
+    """What a host has that carries these networks and keeps their security groups, with a way to the physical ones."""
+    tapped = [nic for nic in decided.nics if nic.port_id is None or not _is_device(decided.ports[nic.port_id])]
+    kinds = {nic.kind for nic in tapped} - {NetworkBackendKind.HYPERVISOR}
+    physical = {decided.networks[nic.network_id].physical_network for nic in tapped if nic.kind in kinds} - {""}
+    return network_traits(kinds, physical)
+
+
+def pci_requests_of_ports(decided: NicsDecided, policy: NumaPolicy | None) -> tuple[PciRequest, ...]:
+    """A device of the host for each port that is more than a tap, of its physical network. `policy`: where flavor
+    and image want devices to be.
+    """
+    return tuple(
+        request_of_port(
+            request_id=str(port.pk),
+            vnic_type=port.vnic_type,
+            physical_network=decided.networks[nic.network_id].physical_network,
+            policy=policy,
+        )
+        for nic in decided.nics
+        if nic.port_id and _is_device(port := decided.ports[nic.port_id])
+    )
+
+
+def _is_device(port: Port) -> bool:
+    """Whether its card is a device of the host's, so that no network of the host has to carry it."""
+    return port.vnic_type != VnicType.NORMAL
+
+
+def port_resources(decided: NicsDecided) -> tuple[PortResources, ...]:
+    """What the given ports ask of Placement: each of a port's groups by its name, served by one provider."""
+    return tuple(
+        PortResources(
+            f"_{port.pk}_{name}"[:64],
+            {resource: int(amount) for resource, amount in group.get("resources", {}).items()},
+            frozenset(group.get("required", ())),
+        )
+        for port in decided.ports.values()
+        for name, group in sorted(port.resource_request.items())
+    )
+
+
+def network_needs(decided: NicsDecided) -> NetworkNeeds:
+    """What networks the host's card must be near to, for a guest that asks for NUMA placement."""
+    carried = [network for network in decided.networks.values() if network.kind != HYPERVISOR]
+    return NetworkNeeds(
+        frozenset(network.physical_network for network in carried if network.physical_network),
+        any(not network.physical_network for network in carried),
+    )
