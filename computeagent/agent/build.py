@@ -13,7 +13,6 @@ from computeagent.agent.failures import CleanupFailed, GroupPolicyViolated, Netw
 from computeagent.agent.first_boot import guest_with_first_boot
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.images import images_fetch
-from computeagent.agent.networking import is_tapped
 from computeagent.agent.steps import StepRecorder
 from computeagent.protocol.guests import GuestFacts, GuestSpec
 from computeagent.protocol.power import PowerState
@@ -67,7 +66,7 @@ def _prepare(context: AgentContext, held: HeldLease, steps: StepRecorder) -> Gue
             verdict = context.retry.call(lambda: context.conductor.group_check(lease=held.lease))
             if not verdict.allowed:
                 raise GroupPolicyViolated(verdict.reason or "the server group does not allow this host")
-    with steps.step("networking", can_hang=any(is_tapped(port) for port in guest.ports)):
+    with steps.step("networking", can_hang=any(port.is_tapped for port in guest.ports)):
         check_ports(guest)
         guest = context.networking.plugged(guest)
     with steps.step("block_device_mapping"):

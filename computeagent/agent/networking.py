@@ -20,7 +20,6 @@ from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.network_traits import network_traits
 from computeagent.protocol.networks import (
     HostNetworks,
-    NetworkBackendKind,
     NetworkProblem,
     NetworksApplied,
 )
@@ -33,7 +32,6 @@ log = logging.getLogger(__name__)
 
 WHOLE_EVERY_S = 600.0
 """How often the document is fetched though its revision is the known one."""
-TAP_VNIC = "normal"
 
 
 class Networking:
@@ -110,7 +108,7 @@ class Networking:
 
     def plugged(self, guest: GuestSpec) -> GuestSpec:
         """The guest, its ports joined to their networks, so that it may be started. Raises DriverError, Unavailable."""
-        ports = [port for port in guest.ports if is_tapped(port) and not port.tap]
+        ports = [port for port in guest.ports if port.is_tapped and not port.tap]
         if not ports:
             return guest
         self._have(ports)
@@ -207,11 +205,6 @@ class Networking:
         for problem in applied.problems:
             if self._complaints.is_due(problem.message):
                 log.warning("networks: %s %s: %s", problem.kind, problem.id, problem.message)
-
-
-def is_tapped(port: PortSpec) -> bool:
-    """Whether the port is joined to its network by a tap of this host's."""
-    return port.kind is not NetworkBackendKind.HYPERVISOR and port.vnic_type == TAP_VNIC
 
 
 def _named(port: PortSpec) -> str:

@@ -4,7 +4,7 @@ A snapshot does not change, so its stream is the same each time that it is made:
 as a file is, and once to be sent. Cut off, it goes on where the store has it, by this host or by another one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.failures import ImageRefused
@@ -48,16 +48,9 @@ def backup_send(
 
 def _changed(context: AgentContext, held: HeldVolume, backend: VolumeBackend, progress: VolumeProgress) -> list[Range]:
     """Where the snapshot of the order differs from its backups, of which the last one's snapshot is gone."""
-    done, total = 0, sum(backup.size_bytes for backup in held.order.backups)
-
-    def read(backup: BackupBytes) -> Iterator[bytes]:
-        nonlocal done
-        for chunk in _chunks(context, held, backup):
-            done += len(chunk)
-            progress(done, total)
-            yield chunk
-
-    found = ranges_changed(_snapshot(held, backend), [backup_parts(read(backup)) for backup in held.order.backups])
+    counted = _counter(held.order.backups, progress)
+    backups = [backup_parts(counted(_chunks(context, held, backup))) for backup in held.order.backups]
+    found = ranges_changed(_snapshot(held, backend), backups)
     reach("computeagent.volumes.backup:compared")
     return found
 
@@ -71,21 +64,29 @@ def backup_restore(context: AgentContext, held: HeldVolume, backend: VolumeBacke
 
     Raises DriverError, VolumeBackendError, Fenced, Unavailable.
     """
-    total, before = sum(backup.size_bytes for backup in held.order.backups), 0
     if not held.order.backups:
         raise DriverError("the control plane named no backup to restore from")
-    for backup in held.order.backups:
-        chunks = _counted(_chunks(context, held, backup), before, total, progress)
-        backend.write(held.order.volume, backup_parts(chunks), is_over_nothing=not before)
-        before += backup.size_bytes
+    counted = _counter(held.order.backups, progress)
+    for place, backup in enumerate(held.order.backups):
+        chunks = counted(_chunks(context, held, backup))
+        backend.write(held.order.volume, backup_parts(chunks), is_over_nothing=not place)
         reach("computeagent.volumes.backup:written")
 
 
-def _counted(chunks: Iterator[bytes], done: int, total: int, progress: VolumeProgress) -> Iterator[bytes]:
-    for chunk in chunks:
-        done += len(chunk)
-        progress(done, total)
-        yield chunk
+def _counter(
+    backups: Collection[BackupBytes], progress: VolumeProgress
+) -> Callable[[Iterator[bytes]], Iterator[bytes]]:
+    """Lets the bytes of these backups through, in whatever order, and says how many have come of all."""
+    done, total = 0, sum(backup.size_bytes for backup in backups)
+
+    def counted(chunks: Iterator[bytes]) -> Iterator[bytes]:
+        nonlocal done
+        for chunk in chunks:
+            done += len(chunk)
+            progress(done, total)
+            yield chunk
+
+    return counted
 
 
 def _chunks(context: AgentContext, held: HeldVolume, backup: BackupBytes) -> Iterator[bytes]:

@@ -35,7 +35,7 @@ def network_data(ports: Sequence[PortSpec]) -> Json:
             }
         )
         subnets = {subnet.id: subnet for subnet in port.subnets}
-        if port.vnic_type != "normal":
+        if port.is_device:
             subnets = {subnet.id: replace(subnet, has_dhcp=False) for subnet in port.subnets}
         known = [(one, subnets[one.subnet_id]) for one in port.addresses if one.subnet_id in subnets]
         for address, subnet in known:

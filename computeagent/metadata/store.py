@@ -18,7 +18,6 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from computeagent.protocol.metadata import GuestDocument, GuestDocuments, SignedDocument
-from computeagent.protocol.networks import NetworkBackendKind
 from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.kill_points import reach
 
@@ -174,6 +173,6 @@ def _addresses(documents: Collection[GuestDocument]) -> Iterable[tuple[tuple[str
     """Of cards that are devices nobody hears anything here."""
     for document in documents:
         for port in document.guest.ports:
-            if port.kind is not NetworkBackendKind.HYPERVISOR and port.vnic_type == "normal":
+            if port.is_tapped:
                 for fixed in port.addresses:
                     yield (port.network, fixed.address), document.guest.uuid

@@ -23,6 +23,9 @@ from computeagent.protocol.power import PowerState
 from computeagent.protocol.topology import CpuTopology, GuestTopology
 from computeagent.protocol.volumes import GuestVolume, LocalDisk
 
+TAP_VNIC = "normal"
+"""The type of a port that is a tap; all others are devices of the host."""
+
 
 @dataclass(frozen=True, slots=True)
 class PortSpec:
@@ -41,12 +44,22 @@ class PortSpec:
     network_name: str = ""
     mtu: int = 0
     tag: str = ""
-    vnic_type: str = "normal"
+    vnic_type: str = TAP_VNIC
     pci_request_id: str = ""
     addresses: tuple[FixedAddress, ...] = ()
     subnets: tuple[SubnetSpec, ...] = ()
     tap: str = ""
     has_offloads: bool = True
+
+    @property
+    def is_device(self) -> bool:
+        """Whether the guest gets a device of its host instead of a tap."""
+        return self.vnic_type != TAP_VNIC
+
+    @property
+    def is_tapped(self) -> bool:
+        """Whether it is joined to its network by a tap of the host's."""
+        return self.kind is not NetworkBackendKind.HYPERVISOR and not self.is_device
 
 
 @dataclass(frozen=True, slots=True)
