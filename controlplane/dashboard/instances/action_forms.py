@@ -45,9 +45,9 @@ class ActionForm(forms.Form):
         choices: Mapping[str, Sequence[tuple[str, str]]] | None = None,
     ) -> None:
         super().__init__(data)
-        pictures = [(str(one.pk), one.name) for one in images if one.status == "active"]
+        active = [(str(one.pk), one.name) for one in images if one.status == "active"]
         for argument in rule.arguments:
-            self.fields[argument.name] = _field(argument, pictures, (choices or {}).get(argument.name))
+            self.fields[argument.name] = _field(argument, active, (choices or {}).get(argument.name))
 
     @property
     def arguments(self) -> dict[str, str]:

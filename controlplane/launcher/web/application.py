@@ -11,6 +11,7 @@ import string
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -46,7 +47,6 @@ from servers.images.uploads import uploads_at_once
 log = logging.getLogger(__name__)
 
 CONSOLES = frozenset({BROWSER_CONSOLE_PATH, CONSOLE_PATH})
-OK = 200
 MAX_PATH_BYTES = 32 * 2**10
 """Of path and query together."""
 MORE_READERS = 4
@@ -159,7 +159,7 @@ class Application:
             if await self._waiting.over(poll, exchange.receive):
                 answer = await self._served(exchange.scope, body.file, [partial(long_poll_answer, poll)])
                 await self._sender.send(answer, exchange)
-                was_sent = answer.status == OK and not exchange.connection.is_gone
+                was_sent = answer.status == HTTPStatus.OK and not exchange.connection.is_gone
         finally:
             if not was_sent:
                 self._threads.submit(long_poll_give_up, poll)
