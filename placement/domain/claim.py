@@ -159,6 +159,7 @@ def demands_of(claims: Iterable[Claim | ConsumerState]) -> dict[InventoryKey, De
         for provider, classes in claim.resources.items():
             for name, amount in classes.items():
                 amounts.setdefault((provider, name), []).append(amount)
+    # The order of uuids is that of their numbers, which compare faster.
     return {
         key: Demand(total=sum(parts), minimum=min(parts), maximum=max(parts), divisor=gcd(*parts))
         for key, parts in sorted(amounts.items(), key=lambda each: (each[0][0].int, each[0][1]))

@@ -150,9 +150,8 @@ def _leave(states: Sequence[ConsumerState], locked: Locked) -> None:
 
 def _write(states: Sequence[ConsumerState], locked: Locked) -> None:
     rows = [
-        (consumer.id, locked.providers[provider].id, locked.classes[name], amount)
+        (locked.consumers[state.consumer_uuid].id, locked.providers[provider].id, locked.classes[name], amount)
         for state in states
-        for consumer in (locked.consumers[state.consumer_uuid],)
         for provider, classes in state.resources.items()
         for name, amount in classes.items()
     ]

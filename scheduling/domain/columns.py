@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -89,16 +89,7 @@ class InventoryColumns:
 
     def consumed(self, row: int, amount: int) -> "InventoryColumns":
         """A copy with `amount` more in use at `row`; everything else is shared."""
-        return InventoryColumns(
-            self.total,
-            self.reserved,
-            self.allocation_ratio,
-            plus(self.used, row, amount),
-            self.min_unit,
-            self.max_unit,
-            self.step_size,
-            self.capacity,
-        )
+        return replace(self, used=plus(self.used, row, amount))
 
 
 def plus(column: IntArray, row: int, amount: int) -> IntArray:

@@ -44,11 +44,6 @@ def compressed(content: bytes, *, aim: int | None = None) -> bytes:
     return min(quick, lzma.compress(content, check=lzma.CHECK_NONE, filters=_XZ), key=len)
 
 
-def quick_size(content: bytes) -> int:
-    """About the bytes that zlib makes of it, a few per cent more, for a third of the CPU."""
-    return len(zlib.compress(content, 1))
-
-
 def uncompressed(blob: bytes) -> bytes:
     """The inverse of `compressed`. Raises OtherVersion for anything else."""
     try:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduling.decisions.ledger.trace_content import with_rounds, without_times
+from scheduling.decisions.ledger.trace_content import with_rounds
 from scheduling.domain.hosts.host_slice import RefusalGroup
 from scheduling.domain.trace.codec import trace_to_dict
 from scheduling.domain.trace.columns import Array
@@ -34,7 +34,7 @@ def _data(trace: Trace) -> dict[str, Any]:
     """Columns are compared row by row, for the stored ranking may hold the best hosts alone."""
     rounds = trace.all_rounds
     bare = [replace(each, ranking=None, refusals=()) for each in rounds]
-    data = trace_to_dict(without_times(with_rounds(trace, bare)))
+    data = trace_to_dict(with_rounds(trace, bare), with_times=False)
     known = {name: data.pop(name) for name in _ORDER if name in data}
     extra = [] if trace.alternates_round is None else [data["alternates_round"]]
     for item, each in zip([*known["rounds"], *extra], rounds, strict=True):

@@ -10,14 +10,7 @@ from typing import Any
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from controlplane.kernel.texts import phrase as _
-from scheduling.decisions.ledger.content import (
-    OtherVersion,
-    compressed,
-    digest_of,
-    json_bytes,
-    quick_size,
-    uncompressed,
-)
+from scheduling.decisions.ledger.content import OtherVersion, compressed, digest_of, json_bytes, uncompressed
 from scheduling.decisions.ledger.trace_content import times_of, trace_content, with_times
 from scheduling.decisions.ledger.trace_cut import TOP_ROWS, cut_content, trace_of_cut
 from scheduling.domain.trace.codec import trace_from_dict
@@ -82,7 +75,7 @@ def _is_worth_cutting(head: Mapping[str, Any], content: Mapping[str, Any], size:
     thousand it is nearly all.
     """
     rounds = [{**each, "ranking": None} for each in content["rounds"]]
-    smallest = quick_size(json_bytes(head) + json_bytes({**content, "rounds": rounds, "alternates_round": None}))
+    smallest = len(compressed(json_bytes(head) + json_bytes({**content, "rounds": rounds, "alternates_round": None})))
     return smallest <= max(bound, size // 2)
 
 

@@ -62,8 +62,3 @@ def with_times(trace: Trace, times: list[list[int]]) -> Trace:
         )
         timed.append(replace(each, stages=stages, weigh_micros=micros[-1]))
     return with_rounds(trace, timed)
-
-
-def without_times(trace: Trace) -> Trace:
-    """The same decision as if it took no time."""
-    return with_times(trace, [[0] * (len(each.stages) + 1) for each in trace.all_rounds])

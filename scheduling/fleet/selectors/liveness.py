@@ -1,9 +1,10 @@
 """Whether services are up now, by the database's clock."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from django.db.models import BooleanField, Case, CharField, QuerySet, Value, When
 
@@ -89,23 +90,32 @@ class HostLiveness:
     silence: SilentHost | None
 
 
+# By column of the service: the first that is true wins; else it is whether the service is up.
+_SAID = {"forced_down": HostStatus.DOWN, "disabled": HostStatus.MAINTENANCE}
+
+
 def _status() -> Case:
     return Case(
-        When(forced_down=True, then=Value(HostStatus.DOWN.value)),
-        When(disabled=True, then=Value(HostStatus.MAINTENANCE.value)),
+        *(When(**{column: True}, then=Value(status.value)) for column, status in _SAID.items()),
         When(up_condition(), then=Value(HostStatus.UP.value)),
         default=Value(HostStatus.UNKNOWN.value),
         output_field=CharField(),
     )
 
 
-def _status_of(is_forced_down: bool, is_disabled: bool, is_up: bool) -> HostStatus:
-    """The same of one row that was read. To write the other as SQL takes the ORM longer than to run all of it."""
-    if is_forced_down:
-        return HostStatus.DOWN
-    if is_disabled:
-        return HostStatus.MAINTENANCE
-    return HostStatus.UP if is_up else HostStatus.UNKNOWN
+def _status_of(service: Mapping[str, Any]) -> HostStatus:
+    """The same of one row that was read: a second expression in the query would be half of its CPU."""
+    said = (status for column, status in _SAID.items() if service[column])
+    return next(said, HostStatus.UP if service["is_up"] else HostStatus.UNKNOWN)
+
+
+def _silence_of(service: Mapping[str, Any]) -> SilentHost | None:
+    if service["is_up"]:
+        return None
+    return SilentHost(service["host"], service["last_seen_up"], service["forced_down"])
+
+
+_READ = ("host", "last_seen_up", "is_up", *_SAID)
 
 
 def hosts_liveness(hosts: Collection[str]) -> dict[str, HostLiveness]:
@@ -113,13 +123,7 @@ def hosts_liveness(hosts: Collection[str]) -> dict[str, HostLiveness]:
     if not hosts:
         return {}
     rows = Service.objects.filter(host__in=hosts).order_by().annotate(is_up=_is_up())
-    columns = rows.values_list("host", "forced_down", "disabled", "is_up", "last_seen_up")
-    return {
-        host: HostLiveness(
-            _status_of(forced, disabled, is_up), None if is_up else SilentHost(host, since, is_forced_down=forced)
-        )
-        for host, forced, disabled, is_up, since in columns
-    }
+    return {row["host"]: HostLiveness(_status_of(row), _silence_of(row)) for row in rows.values(*_READ)}
 
 
 def host_statuses(hosts: Collection[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from placement.selectors import provider_aggregates_by_uuid
 from scheduling.errors import HostInUse, ZoneConflict
 from scheduling.fleet.selectors.hosts import host_get
-from scheduling.fleet.selectors.zones import zone_list, zone_of_host
+from scheduling.fleet.selectors.zones import zone_list, zone_of_host, zones_by_host
 from scheduling.fleet.services.aggregates import (
     aggregate_create,
     aggregate_delete,
@@ -30,6 +30,18 @@ def test_added_host_is_in_the_zone_and_in_placements_aggregate() -> None:
     node = ComputeNode.objects.get(host="cmp-00").id
     assert (zone_of_host(host="cmp-00"), zone_of_host(host="cmp-01")) == ("az1", "nova")
     assert provider_aggregates_by_uuid() == {node: {made.id}}
+
+
+def test_zones_of_some_hosts_are_those_of_all() -> None:
+    """On PostgreSQL a statement of its own asks for some."""
+    hosts = fleet(4)
+    first = aggregate_create(name="rack-1", availability_zone="az1")
+    second = aggregate_create(name="rack-2", availability_zone="az2")
+    none = aggregate_create(name="fast")
+    for made, host in ((first, "cmp-00"), (second, "cmp-01"), (none, "cmp-02"), (none, "cmp-00")):
+        aggregate_host_add(aggregate_id=made.id, host=host)
+    assert zones_by_host() == zones_by_host(hosts=hosts) == {"cmp-00": "az1", "cmp-01": "az2"}
+    assert (zones_by_host(hosts=["cmp-01", "cmp-02", "x"]), zones_by_host(hosts=[])) == ({"cmp-01": "az2"}, {})
 
 
 def test_removed_host_is_back_in_the_default_zone() -> None:

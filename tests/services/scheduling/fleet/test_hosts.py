@@ -14,11 +14,11 @@ from placement.selectors import fleet_usage, provider_traits_by_uuid
 from placement.services import allocations_claim, inventory_put, provider_traits_set
 from scheduling.fleet.domain.cells import CELL1_ID
 from scheduling.fleet.selectors.hosts import host_get
-from scheduling.fleet.selectors.liveness import host_is_up
+from scheduling.fleet.selectors.liveness import HostStatus, host_is_up, hosts_liveness, hosts_of_status
 from scheduling.fleet.services.hosts import host_delete, host_register, service_heartbeat
 from scheduling.fleet.services.service_states import service_disable, service_force_down
 from scheduling.models import Cell, ComputeNode, HostMapping, Service
-from tests.services.scheduling.fleet.fleet_world import PROJECT, USER, report
+from tests.services.scheduling.fleet.fleet_world import PROJECT, USER, fleet, report
 
 pytestmark = pytest.mark.django_db
 
@@ -211,3 +211,19 @@ def test_deleted_host_leaves_nothing() -> None:
     host_delete(host="cmp-1")
     left = [model.objects.count() for model in (Service, ComputeNode, HostMapping)]
     assert (left, fleet_usage()) == ([0, 0, 0], {})
+
+
+def test_status_of_a_host_is_the_one_by_which_it_is_found() -> None:
+    """Whatever else is so of its service: forced down goes before disabled, and both before whether it reports."""
+    hosts, long_ago = fleet(8), F("last_seen_up") - timedelta(days=1)
+    for number, host in enumerate(hosts):
+        seen = {"last_seen_up": long_ago} if number & 1 else {}
+        Service.objects.filter(host=host).update(disabled=bool(number & 2), forced_down=bool(number & 4), **seen)
+    told = [hosts_liveness(hosts)[host].status for host in hosts]
+    assert told == [
+        *(HostStatus.UP, HostStatus.UNKNOWN, HostStatus.MAINTENANCE, HostStatus.MAINTENANCE),
+        *(HostStatus.DOWN, HostStatus.DOWN, HostStatus.DOWN, HostStatus.DOWN),
+    ]
+    assert {status: set(hosts_of_status(status)) for status in HostStatus} == {
+        status: {host for host, one in zip(hosts, told, strict=True) if one is status} for status in HostStatus
+    }
