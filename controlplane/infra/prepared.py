@@ -14,12 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
+from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from django.db import DEFAULT_DB_ALIAS, NotSupportedError, connection, connections
 from django.db.models import Model, QuerySet
 
-from controlplane.infra.db import Row
+from controlplane.infra.db import Row, uuid_value
 
 M = TypeVar("M", bound=Model)
 
@@ -28,26 +29,61 @@ _prepared: "WeakKeyDictionary[Any, set[str]]" = WeakKeyDictionary()
 """Names by connection of the driver. A connection belongs to one thread, and takes what it prepared along."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Constant:
+    """A value that a statement has in each run."""
+
+    value: Any
+
+
+_Place = int | _Constant
+
+
 class PreparedStatement:
     """One statement under a name of its own. `types` are those of its parameters, as PostgreSQL spells them.
 
-    `text` is asked for once, when the database is known: its parameters are `%s`, a percent sign is `%%`.
+    `text` is asked for once, when the database is known: its parameters are `%s`, a percent sign is `%%`. What each
+    `%s` stands for is said by `places`, likewise asked for once: the number of a parameter, or a constant. Without it
+    they stand for the parameters in their order.
     """
 
-    def __init__(self, name: str, text: Callable[[], str], *, types: Sequence[str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        text: Callable[[], str],
+        *,
+        types: Sequence[str],
+        places: Callable[[], Sequence[_Place]] | None = None,
+    ) -> None:
         self._name, self._make_text, self._types = name, text, tuple(types)
+        self._find_places = places or (lambda: range(len(self._types)))
 
     @cached_property
     def _text(self) -> str:
         return self._make_text()
 
     @cached_property
-    def _prepare(self) -> str:
-        """The statement that prepares it."""
-        numbers = iter(range(1, len(self._types) + 1))
-        text = _PARAMETER.sub(lambda found: "%" if found[1] == "%" else f"${next(numbers)}", self._text)
+    def _places(self) -> tuple[_Place, ...]:
+        return tuple(self._find_places())
+
+    @cached_property
+    def _prepare(self) -> tuple[str, list[Any]]:
+        """The statement that prepares it, and its constants, which the database plans with."""
+        places = iter(self._places)
+
+        def numbered(found: re.Match[str]) -> str:
+            place = None if found[1] == "%" else next(places)
+            return f"${place + 1}" if isinstance(place, int) else found[0]
+
         types = f"({', '.join(self._types)})" if self._types else ""
-        return f"PREPARE {self._name}{types} AS {text}"
+        text = f"PREPARE {self._name}{types} AS {_PARAMETER.sub(numbered, self._text)}"
+        constants = [place.value for place in self._places if isinstance(place, _Constant)]
+        # Without values the driver leaves percent signs as they are.
+        return (text, constants) if constants else (text.replace("%%", "%"), constants)
+
+    def _plainly(self, parameters: Sequence[Any]) -> list[Any]:
+        """What each `%s` of the text stands for with these."""
+        return [place.value if isinstance(place, _Constant) else parameters[place] for place in self._places]
 
     @cached_property
     def _execute(self) -> str:
@@ -58,7 +94,7 @@ class PreparedStatement:
         """What it returns for these. One query."""
         own = connections[DEFAULT_DB_ALIAS]  # asked for once, because to find this thread's own takes a while
         if not _is_preparing(own):
-            return _run(own, self._text, parameters)
+            return _run(own, self._text, self._plainly(parameters))
         try:
             return self._rows_prepared(own, parameters)
         except NotSupportedError:
@@ -75,7 +111,8 @@ class PreparedStatement:
             names = _prepared.setdefault(own.connection, set())
             if self._name not in names:
                 with own.wrap_database_errors, own.connection.cursor() as driver:
-                    driver.execute(self._prepare)  # not counted as a query of whoever asks
+                    text, constants = self._prepare
+                    driver.execute(text, constants or None)  # not counted as a query of whoever asks
                 names.add(self._name)
             cursor.execute(self._execute, parameters)
             rows: list[Row] = cursor.fetchall()
@@ -97,24 +134,31 @@ def _run(own: Any, text: str, parameters: Sequence[Any]) -> list[Row]:
 class PreparedQuery(Generic[M]):
     """A query of whole rows of one model, which the ORM writes once and the database plans once a connection.
 
-    `make` is asked for it once, when the database is known. What it filters by are placeholders: each run brings the
-    values, in their order, as the database stores them (`uuid_value`, `uuids_value`).
+    `make` is asked for it once, when the database is known, and given a placeholder for each of `types` (uuid, uuid[],
+    text): each run brings the values instead, in their order, as the database stores them (`uuid_value`,
+    `uuids_value`). What else it filters by is the same in each run.
 
-    To write the statement takes the ORM longer than to run it: GET /api/instances/{id}/ has three such queries.
+    To write the statement takes the ORM longer than to run it: GET /api/instances/{id}/ has three such queries, a
+    create eight.
     """
 
-    def __init__(self, name: str, make: Callable[[], QuerySet[M]], *, types: Sequence[str]) -> None:
-        self._make = make
-        self._statement = PreparedStatement(name, lambda: self._written.text, types=types)
+    def __init__(self, name: str, make: Callable[..., QuerySet[M]], *, types: Sequence[str]) -> None:
+        self._make, self._types = make, types
+        self._statement = PreparedStatement(
+            name, lambda: self._written.text, types=types, places=lambda: self._written.places
+        )
 
     @cached_property
     def _written(self) -> "_Written":
-        compiler: Any = self._make().query.get_compiler(connection=connection)
-        text, _ = compiler.as_sql()
+        placeholders = [_placeholder(number, kind) for number, kind in enumerate(self._types)]
+        compiler: Any = self._make(*placeholders).query.get_compiler(connection=connection)
+        text, parameters = compiler.as_sql()
+        numbers = {_stored(one): number for number, one in enumerate(placeholders)}
         columns = [column for column, *_ in compiler.select]
         places: list[int] = compiler.klass_info["select_fields"]
         return _Written(
             text=text,
+            places=[numbers[one] if one in numbers else _Constant(one) for one in parameters],
             model=compiler.klass_info["model"],
             fields=slice(places[0], places[-1] + 1),
             names=[columns[place].target.attname for place in places],
@@ -141,11 +185,23 @@ class PreparedQuery(Generic[M]):
         return found
 
 
+def _placeholder(number: int, kind: str) -> UUID | str:
+    """A value of this type that nobody filters by."""
+    own = UUID(int=UUID("8e5f2a60-3c1b-4d7e-9f04-000000000000").int + number)
+    return own if kind == "uuid" else str(own)
+
+
+def _stored(placeholder: UUID | str) -> UUID | str:
+    """As it stands among the parameters that the ORM has written."""
+    return uuid_value(placeholder) if isinstance(placeholder, UUID) else placeholder
+
+
 @dataclass(frozen=True, slots=True)
 class _Written:
     """What the ORM has worked out: the statement, and how to make instances of the rows that the driver gives."""
 
     text: str
+    places: list[_Place]
     model: type[Any]
     fields: slice
     names: list[str]

@@ -7,6 +7,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from controlplane.identity.domain import Caller
+from controlplane.infra.db import uuid_value
+from controlplane.infra.prepared import PreparedQuery
 from controlplane.kernel.errors import Invalid, NotFound
 from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.texts import phrase as _
@@ -24,12 +26,31 @@ def images_visible(*, caller: Caller) -> QuerySet[Image]:
 
     Its project's own, public and community ones, and those that are shared with its project, whatever that said to it.
     """
-    rows = Image.objects.exclude(status=ImageStatus.DELETED)
+    return _kept() if caller.sees_all else _visible_in(caller.project_id)
+
+
+def _kept() -> QuerySet[Image]:
+    return Image.objects.exclude(status=ImageStatus.DELETED)
+
+
+def _visible_in(project_id: uuid.UUID) -> QuerySet[Image]:
+    shared, open_to_all = _shared_with(project_id), [Visibility.PUBLIC.value, Visibility.COMMUNITY.value]
+    return _kept().filter(
+        Q(visibility__in=open_to_all) | Q(project_id=project_id) | Q(visibility=Visibility.SHARED, pk__in=shared)
+    )
+
+
+_ONE = PreparedQuery("image_one", lambda pk: _kept().filter(pk=pk), types=["uuid"])
+_ONE_IN = PreparedQuery(
+    "image_one_in", lambda pk, project_id: _visible_in(project_id).filter(pk=pk), types=["uuid", "uuid"]
+)
+
+
+def _one(caller: Caller, pk: uuid.UUID) -> list[Image]:
+    """That of `images_visible` with this id, or none. One query."""
     if caller.sees_all:
-        return rows
-    shared = _shared_with(caller)
-    open_to_all = Q(visibility__in=[Visibility.PUBLIC.value, Visibility.COMMUNITY.value])
-    return rows.filter(open_to_all | Q(project_id=caller.project_id) | Q(visibility=Visibility.SHARED, pk__in=shared))
+        return _ONE.run([uuid_value(pk)])
+    return _ONE_IN.run([uuid_value(pk), uuid_value(caller.project_id)])
 
 
 def images_listed(*, caller: Caller, visibility: str = "", member_status: str = "") -> QuerySet[Image]:
@@ -44,10 +65,10 @@ def images_listed(*, caller: Caller, visibility: str = "", member_status: str = 
     if caller.sees_all or visibility == Visibility.COMMUNITY:
         return rows
     if member_status == ANY:
-        shared = _shared_with(caller)
+        shared = _shared_with(caller.project_id)
     else:
         is_status = member_status in set(MemberStatus)
-        shared = _shared_with(caller, member_status if is_status else MemberStatus.ACCEPTED.value)
+        shared = _shared_with(caller.project_id, member_status if is_status else MemberStatus.ACCEPTED.value)
     listed = Q(project_id=caller.project_id) | Q(visibility=Visibility.PUBLIC)
     if visibility == ANY:
         listed |= Q(visibility=Visibility.COMMUNITY)
@@ -61,8 +82,8 @@ def newest_upload() -> tuple[uuid.UUID, uuid.UUID] | None:
     return None if found is None or found[1] is None else (found[0], found[1])
 
 
-def _shared_with(caller: Caller, status: str = "") -> QuerySet[ImageMember, dict[str, Any]]:
-    members = ImageMember.objects.filter(project_id=caller.project_id)
+def _shared_with(project_id: uuid.UUID, status: str = "") -> QuerySet[ImageMember, dict[str, Any]]:
+    members = ImageMember.objects.filter(project_id=project_id)
     return (members.filter(status=status) if status else members).values("image_id")  # type: ignore[return-value]
 
 
@@ -103,7 +124,7 @@ def image_for_instance(*, caller: Caller, reference: str, needs_bytes: bool = Tr
     are those of lists, where others' community images and shared ones that were not accepted are not.
     """
     pk = parse_uuid(reference)
-    found = list(images_visible(caller=caller).filter(pk=pk)) if pk else []
+    found = _one(caller, pk) if pk else []
     if not found:
         named = list(images_listed(caller=caller).filter(name=reference)[:50])
         found = [row for row in named if row.status == ImageStatus.ACTIVE] or named

@@ -17,8 +17,21 @@ from controlplane.identity.domain.role import BEYOND_PROJECTS
 from controlplane.identity.models import Project, QuotaClass, Token, User, UserQuota
 from controlplane.identity.selectors.held_roles import holds_anywhere, projects_with_role, roles_in
 from controlplane.identity.selectors.token_holder import TokenHolder, token_holder
+from controlplane.infra.db import uuid_value
+from controlplane.infra.prepared import PreparedQuery
 from controlplane.kernel.errors import Forbidden, NotFound
 from controlplane.kernel.texts import phrase as _
+
+# Each create and each attach asks for these.
+_PROJECT = PreparedQuery("identity_project", lambda pk: Project.objects.filter(pk=pk), types=["uuid"])
+_DEFAULT_CLASS = PreparedQuery(
+    "identity_default_class", lambda: QuotaClass.objects.filter(name=DEFAULT_CLASS), types=[]
+)
+_USER_QUOTA = PreparedQuery(
+    "identity_user_quota",
+    lambda project_id, user_id: UserQuota.objects.filter(project_id=project_id, user_id=user_id),
+    types=["uuid", "uuid"],
+)
 
 
 def caller_for_token(token: str) -> tuple[User, TokenHolder] | None:
@@ -62,7 +75,7 @@ def tokens_of_user(*, user_id: uuid.UUID) -> QuerySet[Token]:
 
 def project_get(*, project_id: uuid.UUID) -> Project:
     """The project; raises NotFound when there is none of this id."""
-    project = Project.objects.filter(pk=project_id).first()
+    project = next(iter(_PROJECT.run([uuid_value(project_id)])), None)
     if project is None:
         raise NotFound(_("Project {project_id} does not exist.", project_id=project_id))
     return project
@@ -79,7 +92,7 @@ def quota_limits(*, project_id: uuid.UUID) -> QuotaLimits:
 
 def quota_defaults() -> QuotaLimits:
     """What a project has without limits of its own: those of the class `default`, or the installation's settings."""
-    settings, row = identity_options().default_quota, QuotaClass.objects.filter(name=DEFAULT_CLASS).first()
+    settings, row = identity_options().default_quota, next(iter(_DEFAULT_CLASS.run([])), None)
     if row is None:
         return settings
     changed = {field.name: getattr(row, field.name) for field in fields(QuotaLimits)}
@@ -88,7 +101,7 @@ def quota_defaults() -> QuotaLimits:
 
 def user_quota(*, project_id: uuid.UUID, user_id: uuid.UUID) -> UserQuota | None:
     """The limits that this user has in this project; None for one who has none but the project's."""
-    return UserQuota.objects.filter(project_id=project_id, user_id=user_id).first()
+    return next(iter(_USER_QUOTA.run([uuid_value(project_id), uuid_value(user_id)])), None)
 
 
 def limits_of_owner(*, project_id: uuid.UUID | None, user_id: uuid.UUID | None, names: Sequence[str]) -> dict[str, int]:

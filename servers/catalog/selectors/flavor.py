@@ -7,6 +7,8 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from controlplane.identity.domain import Caller
+from controlplane.infra.db import uuid_value
+from controlplane.infra.prepared import PreparedQuery
 from controlplane.kernel.errors import Invalid, NotFound
 from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.texts import phrase as _
@@ -17,11 +19,38 @@ from servers.models import Flavor, FlavorAccess
 
 def flavors_visible(*, caller: Caller) -> QuerySet[Flavor]:
     """All for an admin; of those that take new instances the public ones, and the project's own, for everybody else."""
-    rows = Flavor.objects.all()
+    return Flavor.objects.all() if caller.sees_all else _visible_in(caller.project_id)
+
+
+def _visible_in(project_id: uuid.UUID) -> QuerySet[Flavor]:
+    given = FlavorAccess.objects.filter(flavor=OuterRef("pk"), project_id=project_id)
+    return Flavor.objects.filter(Q(is_public=True) | Exists(given), disabled=False)
+
+
+_NAMED = PreparedQuery(
+    "flavor_named", lambda name: Flavor.objects.filter(Q(name=name) | Q(given_id=name)), types=["text"]
+)
+_NAMED_BY_ID = PreparedQuery(
+    "flavor_named_by_id", lambda name, pk: Flavor.objects.filter(Q(name=name) | Q(pk=pk)), types=["text", "uuid"]
+)
+_NAMED_IN = PreparedQuery(
+    "flavor_named_in",
+    lambda name, project: _visible_in(project).filter(Q(name=name) | Q(given_id=name)),
+    types=["text", "uuid"],
+)
+_NAMED_BY_ID_IN = PreparedQuery(
+    "flavor_named_by_id_in",
+    lambda name, pk, project: _visible_in(project).filter(Q(name=name) | Q(pk=pk)),
+    types=["text", "uuid", "uuid"],
+)
+
+
+def _named(caller: Caller, reference: str, pk: uuid.UUID | None) -> list[Flavor]:
+    """Those of `flavors_visible` with this name or id, in the order of lists. One query."""
+    asked = [reference, *([uuid_value(pk)] if pk else [])]
     if caller.sees_all:
-        return rows
-    given = FlavorAccess.objects.filter(flavor=OuterRef("pk"), project_id=caller.project_id)
-    return rows.filter(Q(is_public=True) | Exists(given), disabled=False)
+        return (_NAMED_BY_ID if pk else _NAMED).run(asked)
+    return (_NAMED_BY_ID_IN if pk else _NAMED_IN).run([*asked, uuid_value(caller.project_id)])
 
 
 def flavor_projects(*, flavor_id: uuid.UUID) -> list[tuple[uuid.UUID, str]]:
@@ -58,9 +87,8 @@ def flavor_ids_known_as(*, wire_id: str) -> list[uuid.UUID]:
 def flavor_for_instance(*, caller: Caller, reference: str) -> Flavor:
     """The flavor with this id or name, if it takes new instances. Raises Invalid for the field `flavor`."""
     pk = parse_uuid(reference)
-    named = Q(name=reference) | (Q(pk=pk) if pk else Q(given_id=reference))
-    rows = flavors_visible(caller=caller).filter(named)
-    flavor = next((row for row in rows if row.pk == pk or row.given_id == reference), None) or rows.first()
+    rows = _named(caller, reference, pk)
+    flavor = next((row for row in rows if row.pk == pk or row.given_id == reference), next(iter(rows), None))
     if flavor is None:
         raise Invalid(_("Flavor {reference:.80} does not exist.", reference=reference), field="flavor")
     if flavor.disabled:

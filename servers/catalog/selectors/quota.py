@@ -3,12 +3,12 @@
 import uuid
 from dataclasses import dataclass
 
-from django.db import connection
 from django.db.models import Count, Q, Sum
 
 from controlplane.identity.domain.quota import COUNTED_LIMITS, OWNER_LIMITS, USER_LIMITS
 from controlplane.identity.selectors import quota_limits, user_quota
 from controlplane.infra.db import uuid_value
+from controlplane.infra.prepared import PreparedStatement
 from controlplane.kernel.texts import gettext_noop
 from servers.catalog.domain.quota import UNLIMITED, ImageAmounts, QuotaAmounts
 from servers.images.domain.images import ImageStatus
@@ -19,12 +19,22 @@ from servers.states import TaskState, VmState
 _USAGE = """
 SELECT count(*), COALESCE(SUM(vcpus), 0), COALESCE(SUM(memory_mib), 0)
   FROM (SELECT vcpus, memory_mib FROM servers_instance
-         WHERE project_id = %s AND deleted_at IS NULL AND (vm_state <> %s OR task_state = %s){of_user}
+         WHERE project_id = %s AND deleted_at IS NULL
+           AND (vm_state <> %s OR task_state = %s){of_user}
         UNION ALL
         SELECT vcpus, memory_mib FROM servers_buildrequest AS request
          WHERE project_id = %s{of_user}
            AND NOT EXISTS (SELECT 1 FROM servers_instance AS made WHERE made.id = request.instance_uuid)) AS held
 """
+_STATES = (VmState.SOFT_DELETE.value, TaskState.RESTORING.value)
+_OF_PROJECT = PreparedStatement(
+    "quota_usage", lambda: _USAGE.format(of_user=""), types=["uuid", "text", "text", "uuid"]
+)
+_OF_USER = PreparedStatement(
+    "quota_usage_of_user",
+    lambda: _USAGE.format(of_user=" AND user_id = %s"),
+    types=["uuid", "text", "text", "uuid", "uuid", "uuid"],
+)
 
 
 def quota_usage(*, project_id: uuid.UUID, user_id: uuid.UUID | None = None) -> QuotaAmounts:
@@ -34,11 +44,12 @@ def quota_usage(*, project_id: uuid.UUID, user_id: uuid.UUID | None = None) -> Q
     As in Nova, what is soft-deleted does not count; it does from the moment on at which it is being restored.
     """
     project = uuid_value(project_id)
-    user = [] if user_id is None else [uuid_value(user_id)]
-    text = _USAGE.format(of_user=" AND user_id = %s" if user else "")
-    with connection.cursor() as cursor:
-        cursor.execute(text, [project, VmState.SOFT_DELETE.value, TaskState.RESTORING.value, *user, project, *user])
-        instances, cores, ram_mib = cursor.fetchone()
+    if user_id is None:
+        rows = _OF_PROJECT.rows([project, *_STATES, project])
+    else:
+        user = uuid_value(user_id)
+        rows = _OF_USER.rows([project, *_STATES, user, project, user])
+    ((instances, cores, ram_mib),) = rows
     return QuotaAmounts(instances=int(instances), cores=int(cores), ram_mib=int(ram_mib))
 
 

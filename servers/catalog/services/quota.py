@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import cast
 
 from django.db import transaction
-from django.db.models import F
 
 from controlplane.audit_log.recording.audited import audited
 from controlplane.identity.domain.quota import REQUEST_LIMITS
@@ -19,6 +18,8 @@ from controlplane.identity.models import Project, UserQuota
 from controlplane.identity.selectors import limits_of_owner, project_get
 from controlplane.identity.services import project_update, user_quota_set
 from controlplane.identity.services.projects import ProjectFields
+from controlplane.infra.db import uuid_value
+from controlplane.infra.prepared import PreparedStatement
 from controlplane.kernel.errors import QuotaExceeded
 from controlplane.kernel.texts import phrase as _
 from controlplane.kernel.texts import sentences
@@ -45,6 +46,11 @@ from servers.fields import refuse_if
 from servers.models import ProjectQuotaLock
 
 OVER_QUOTA = _("Over quota")
+_LOCK = PreparedStatement(
+    "quota_lock",
+    lambda: "UPDATE servers_projectquotalock SET taken = taken + 1 WHERE project_id = %s RETURNING taken",
+    types=["uuid"],
+)
 OVER_QUOTA_OF_USER = _("Over the user's quota")
 
 
@@ -52,10 +58,9 @@ def quota_lock(project_id: uuid.UUID) -> None:
     """Hold the project's quota until the transaction ends. Raises TransactionManagementError outside of one."""
     if not transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("quota_lock holds only inside a transaction.")
-    rows = ProjectQuotaLock.objects.filter(project_id=project_id)
-    if not rows.update(taken=F("taken") + 1):
+    if not _LOCK.rows([uuid_value(project_id)]):
         ProjectQuotaLock.objects.bulk_create([ProjectQuotaLock(project_id=project_id)], ignore_conflicts=True)
-        rows.update(taken=F("taken") + 1)
+        _LOCK.rows([uuid_value(project_id)])
 
 
 def quota_count_allowed(

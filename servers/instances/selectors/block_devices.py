@@ -6,8 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from controlplane.infra.among import uuids_value
+from controlplane.infra.prepared import PreparedQuery
 from servers.models import BlockDeviceMapping, Instance, RequestSpec, Volume, VolumeAttachment
 from servers.volumes.domain.block_devices import SWAP, BlockDevice
+
+_SPECS = PreparedQuery(
+    "request_specs_of", lambda ids: RequestSpec.objects.filter(instance_uuid__among=ids), types=["uuid[]"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ def instance_disks(instances: Collection[Instance]) -> Mapping[uuid.UUID, Sequen
             attachment = attachments.get((row.instance_uuid, row.volume_id)) if row.volume_id else None
             found[row.instance_uuid].append(_disk(row, volume, attachment))
     pending = [instance.pk for instance in instances if instance.is_pending]
-    for spec in RequestSpec.objects.filter(instance_uuid__in=pending) if pending else ():
+    for spec in _SPECS.run([uuids_value(pending)]) if pending else ():
         found[spec.instance_uuid] += [_disk(one, None, None) for one in spec.typed_body.block_devices or ()]
     return found
 

@@ -85,15 +85,15 @@ _TAGS_SQL = {
 }
 
 
-def _one_with_tags() -> QuerySet[Instance]:
+def _one_with_tags(instance_id: uuid.UUID) -> QuerySet[Instance]:
     tags = RawSQL(_TAGS_SQL[connection.vendor], [], output_field=JSONField())  # noqa: S611 - a constant
-    rows = Instance.objects.filter(pk=uuid.UUID(int=0), deleted_at__isnull=True).order_by()
+    rows = Instance.objects.filter(pk=instance_id, deleted_at__isnull=True).order_by()
     return rows.annotate(known_tags=tags)  # type: ignore[no-redef]  # it fills the attribute of this name
 
 
 _LIVING = PreparedQuery("instance_living", _one_with_tags, types=["uuid"])
 _TAGS = PreparedQuery(
-    "instance_tags", lambda: InstanceTag.objects.filter(instance__pk__among="").order_by("tag"), types=["uuid[]"]
+    "instance_tags", lambda ids: InstanceTag.objects.filter(instance__pk__among=ids).order_by("tag"), types=["uuid[]"]
 )
 
 

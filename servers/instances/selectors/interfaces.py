@@ -55,12 +55,12 @@ _SHOWN = (
 )
 _PORTS = PreparedQuery(
     "instance_ports",
-    lambda: Port.objects.filter(instance_uuid__among="").order_by("position", "created_at", "pk").only(*_SHOWN),
+    lambda ids: Port.objects.filter(instance_uuid__among=ids).order_by("position", "created_at", "pk").only(*_SHOWN),
     types=["uuid[]"],
 )
 _FLOATING = PreparedQuery(
     "floating_of_ports",
-    lambda: FloatingIP.objects.filter(port__pk__among="").order_by("created_at", "pk").only("port_id", "address"),
+    lambda ids: FloatingIP.objects.filter(port__pk__among=ids).order_by("created_at", "pk").only("port_id", "address"),
     types=["uuid[]"],
 )
 

@@ -13,6 +13,8 @@ from computeagent.protocol.networks import NetworkBackendKind
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
 from controlplane.identity.selectors import quota_limits
+from controlplane.infra.db import uuid_value
+from controlplane.infra.prepared import PreparedQuery
 from controlplane.kernel.errors import Conflict, Forbidden, InvalidFields, KilonovaError
 from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.texts import phrase as _
@@ -107,7 +109,7 @@ def _chosen(caller: Caller, wanted: NicsWanted) -> NicsFound:
     """
     if wanted.word == NONE:
         return NicsFound(NicsDecided(has_default_network=False), {})
-    usable = list(networks_usable(caller).order_by("-is_default", "name", "pk")[: NAMES_SHOWN + 1])
+    usable = _USABLE.run([uuid_value(caller.project_id)])
     if usable and (usable[0].is_default or len(usable) == 1):
         nic = NicAsked(usable[0].pk, kind=NetworkBackendKind(usable[0].kind))
         return NicsFound(NicsDecided((nic,), networks={usable[0].pk: usable[0]}), {})
@@ -145,10 +147,21 @@ def networks_usable(caller: Caller) -> QuerySet[Network]:
     """The networks that an instance of the caller's project may get without naming them: its own, shared ones, and
     what hypervisors have; not external ones, nor those that could give it no address.
     """
-    ours = Q(project_id=caller.project_id) | Q(is_shared=True) | Q(kind=HYPERVISOR, project=None)
+    return _usable_in(caller.project_id)
+
+
+def _usable_in(project_id: uuid.UUID) -> QuerySet[Network]:
+    ours = Q(project_id=project_id) | Q(is_shared=True) | Q(kind=HYPERVISOR, project=None)
     gives_addresses = Q(kind=HYPERVISOR) | Exists(Subnet.objects.filter(network=OuterRef("pk")))
     # The default is an administrator's word, whatever else it is.
     return Network.objects.filter(Q(is_default=True) | (ours & gives_addresses & Q(is_external=False, is_enabled=True)))
+
+
+_USABLE = PreparedQuery(
+    "networks_usable",
+    lambda project_id: _usable_in(project_id).order_by("-is_default", "name", "pk")[: NAMES_SHOWN + 1],
+    types=["uuid"],
+)
 
 
 def _named(caller: Caller, nics: Sequence[NicWanted]) -> NicsFound:

@@ -8,13 +8,15 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection, transaction
+from django.db.models import Q, QuerySet
 from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.domain import Role
 from controlplane.identity.models import Project, RoleAssignment, Token, User
 from controlplane.identity.selectors.token_holder import token_holder
 from controlplane.identity.services import token_issue
-from controlplane.infra.prepared import PreparedStatement
+from controlplane.infra.db import uuid_value
+from controlplane.infra.prepared import PreparedQuery, PreparedStatement
 from controlplane.kernel.clock import utc_now
 from placement.selectors.providers import provider_row
 from placement.services import provider_ensure
@@ -113,3 +115,28 @@ def test_column_that_got_another_type_is_read_by_a_new_plan(table: str) -> None:
         cursor.execute(f"ALTER TABLE {table} ALTER amount TYPE text")
     assert amounts.rows([]) == [("7",)]
     assert STATEMENT.rows(["others too"]) == [("others too",)]
+
+
+def _named_or_of(name: str, pk: UUID) -> QuerySet[Project]:
+    rows = Project.objects.filter(Q(pk=pk) | Q(name=name) | Q(description="100 % of it"), enabled=True)
+    return rows.exclude(name=name, description="50 %s").order_by("name")[:3]
+
+
+PROJECTS = PreparedQuery("test_projects", _named_or_of, types=["text", "uuid"])
+
+
+@pytest.mark.django_db
+def test_query_with_constants_and_a_value_twice_is_the_orms(plainly: Callable[[Callable[[], Any]], Any]) -> None:
+    texts = ("", "100 % of it", "50 %s")
+    made = [
+        Project.objects.create(name=f"p{number}", description=text, enabled=enabled)
+        for number, (text, enabled) in enumerate(product(texts, (True, False)))
+    ]
+    for one, other in product(made, repeat=2):
+        expected = [(row.pk, row.description, row.created_at) for row in _named_or_of(one.name, other.pk)]
+
+        def found(one: Project = one, other: Project = other) -> list[Any]:
+            return [(row.pk, row.description, row.created_at) for row in PROJECTS.run([one.name, uuid_value(other.pk)])]
+
+        assert found() == plainly(found) == expected
+    assert PROJECTS.run(["p2", uuid_value(made[0].pk)]) == [made[0], made[2]]
