@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
@@ -28,6 +28,7 @@ from controlplane.identity.domain.throttle import Bucket
 from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.identity.services.login_brakes import tries_count, tries_forget_old, tries_take_back
 from controlplane.infra.db import now_plus, now_sql
+from controlplane.infra.prepared import PreparedStatement
 from controlplane.kernel.errors import Forbidden, Invalid, NotFound, Throttled
 from controlplane.work.hints import changed, host_topic
 from scheduling.fleet.services.hosts import host_name_check
@@ -54,6 +55,8 @@ _HOST_OF_DIGEST = """
 SELECT host FROM servers_agentcredential
  WHERE revoked_at IS NULL AND (digest = %s OR (previous_digest = %s AND previous_until > {now}))
 """
+# Every message of an agent asks it.
+_HOST = PreparedStatement("credential_host", lambda: _HOST_OF_DIGEST.format(now=now_sql()), types=["text", "text"])
 VERSION_MAX = 20
 REFUSAL_NOTED_S = 60.0
 REVOKED = "The secret of its agent was revoked."
@@ -307,11 +310,9 @@ def enrolment_is_awaited(host: str) -> bool:
 
 
 def credential_host(digest: str) -> str | None:
-    """Whose secret has this SHA-256; None for nobody's. One query, in SQL, since every message of an agent asks it."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HOST_OF_DIGEST.format(now=now_sql()), [digest, digest])
-        row = cursor.fetchone()
-    return None if row is None else str(row[0])
+    """Whose secret has this SHA-256; None for nobody's. One query."""
+    rows = _HOST.rows([digest, digest])
+    return str(rows[0][0]) if rows else None
 
 
 def credential_host_before(digest: str) -> str:
