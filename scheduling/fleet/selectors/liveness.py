@@ -1,16 +1,18 @@
 """Whether services are up now, by the database's clock."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from django.db.models import BooleanField, Case, CharField, QuerySet, Value, When
+from django.db.models.functions import Now
 
+from controlplane.infra.prepared import PreparedQuery
 from scheduling.models import ComputeNode, Service
 from scheduling.models.clock import fresh_metrics_condition
-from scheduling.models.liveness import up_condition
+from scheduling.models.liveness import up_condition, was_up
 
 ServiceRow = Service
 """What `services_with_is_up` has, for the signatures of doors."""
@@ -103,27 +105,39 @@ def _status() -> Case:
     )
 
 
-def _status_of(service: Mapping[str, Any]) -> HostStatus:
-    """The same of one row that was read: a second expression in the query would be half of its CPU."""
-    said = (status for column, status in _SAID.items() if service[column])
-    return next(said, HostStatus.UP if service["is_up"] else HostStatus.UNKNOWN)
+class _Read(Protocol):
+    """A service as `_reading` reads it."""
+
+    host: str
+    last_seen_up: datetime | None
+    forced_down: bool
+    asked_at: datetime
 
 
-def _silence_of(service: Mapping[str, Any]) -> SilentHost | None:
-    if service["is_up"]:
-        return None
-    return SilentHost(service["host"], service["last_seen_up"], service["forced_down"])
+def _reading(services: QuerySet[Service]) -> QuerySet[Service]:
+    """With the database's time: to ask it whether they are up would be half of the query's CPU."""
+    return services.order_by().annotate(asked_at=Now())
 
 
-_READ = ("host", "last_seen_up", "is_up", *_SAID)
+_OF_HOST = PreparedQuery("service_of_host", lambda host: _reading(Service.objects.filter(host=host)), types=["text"])
 
 
 def hosts_liveness(hosts: Collection[str]) -> dict[str, HostLiveness]:
     """How each of these hosts is; one that is not registered is missing. One query, none for no hosts."""
     if not hosts:
         return {}
-    rows = Service.objects.filter(host__in=hosts).order_by().annotate(is_up=_is_up())
-    return {row["host"]: HostLiveness(_status_of(row), _silence_of(row)) for row in rows.values(*_READ)}
+    rows: Iterable[Any] = (
+        _OF_HOST.run([*hosts]) if len(hosts) == 1 else _reading(Service.objects.filter(host__in=hosts))
+    )
+    return {row.host: _liveness(row) for row in rows}
+
+
+def _liveness(service: _Read) -> HostLiveness:
+    is_up = was_up(at=service.asked_at, last_seen_up=service.last_seen_up, forced_down=service.forced_down)
+    said = (status for column, status in _SAID.items() if getattr(service, column))
+    status = next(said, HostStatus.UP if is_up else HostStatus.UNKNOWN)
+    silence = None if is_up else SilentHost(service.host, service.last_seen_up, service.forced_down)
+    return HostLiveness(status, silence)
 
 
 def host_statuses(hosts: Collection[str]) -> dict[str, str]:
