@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from django.urls import set_script_prefix
 
 from controlplane.infra.conf import web_options
 from controlplane.launcher.web.connections import GuardedProtocol
-from controlplane.launcher.web.incoming import Arriving, BodyTooSlow, ClientGone, Receive, Scope, Send
+from controlplane.launcher.web.incoming import Arriving, BodyTooSlow, ClientGone, Message, Receive, Scope, Send
 
 log = logging.getLogger(__name__)
 
@@ -123,14 +123,14 @@ class Sender:
             ]
         head = {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
         try:
-            await _within(exchange.send(head))
             if answer.file is None or exchange.scope["method"] == "HEAD":
-                await _send_bytes(answer.body, exchange, is_all=unread is None)
+                await _send_bytes(head, answer.body, exchange, is_all=unread is None)
             else:
+                await _within(exchange, head)
                 await self._send_file(answer.file, exchange, is_all=unread is None)
             if unread is not None:
                 await _some_read(unread)
-                await _send_piece(b"", exchange, is_last=True)
+                await _within(exchange, _piece(b"", is_last=True))
         except TimeoutError:
             exchange.connection.cut()
         except FileUnreadable as error:
@@ -141,11 +141,11 @@ class Sender:
                 self._readers.submit(answer.close)
 
     async def _send_file(self, file: IO[bytes], exchange: Exchange, *, is_all: bool) -> None:
-        # A piece is read ahead, since the last one has to say that it is: see `_send_piece`.
+        # A piece is read ahead, since the last one has to say that it is: see `_piece`.
         piece = await self._read(file)
         while not exchange.connection.is_gone:
             following = await self._read(file) if piece else b""
-            await _send_piece(piece, exchange, is_last=is_all and not following)
+            await _within(exchange, _piece(piece, is_last=is_all and not following))
             if not following:
                 return
             piece = following
@@ -158,21 +158,20 @@ class Sender:
             raise FileUnreadable(str(error)) from error
 
 
-async def _send_bytes(body: bytes, exchange: Exchange, *, is_all: bool) -> None:
+async def _send_bytes(head: Message, body: bytes, exchange: Exchange, *, is_all: bool) -> None:
+    """Raises TimeoutError."""
+    await _within(exchange, head, _piece(body[:PIECE_BYTES], is_last=is_all and len(body) <= PIECE_BYTES))
     # What goes out in pieces waits in memory by pieces too, however slowly it is taken.
-    for at in range(0, max(len(body), 1), PIECE_BYTES):
+    for at in range(PIECE_BYTES, len(body), PIECE_BYTES):
         if exchange.connection.is_gone:
             return
         is_last = at + PIECE_BYTES >= len(body)
-        await _send_piece(body[at : at + PIECE_BYTES], exchange, is_last=is_all and is_last)
+        await _within(exchange, _piece(body[at : at + PIECE_BYTES], is_last=is_all and is_last))
 
 
-async def _send_piece(piece: bytes, exchange: Exchange, *, is_last: bool) -> None:
-    """The last piece ends the answer with its last byte: who has that may ask again at once, on the same connection.
-
-    Raises TimeoutError.
-    """
-    await _within(exchange.send({"type": "http.response.body", "body": piece, "more_body": not is_last}))
+def _piece(piece: bytes, *, is_last: bool) -> Message:
+    """The last piece ends the answer with its last byte: who has that may ask again at once, on the same connection."""
+    return {"type": "http.response.body", "body": piece, "more_body": not is_last}
 
 
 async def _some_read(unread: Arriving) -> None:
@@ -183,7 +182,8 @@ async def _some_read(unread: Arriving) -> None:
                 pass
 
 
-async def _within(sending: Awaitable[None]) -> None:
-    """Raises TimeoutError."""
+async def _within(exchange: Exchange, *messages: Message) -> None:
+    """Send these. Raises TimeoutError where they are not taken in time."""
     async with asyncio.timeout(web_options().large_answer_stalled_s):
-        await sending
+        for message in messages:
+            await exchange.send(message)
