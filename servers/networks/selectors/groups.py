@@ -2,11 +2,14 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from controlplane.identity.domain import Caller
+from controlplane.infra.among import uuids_value
+from controlplane.infra.prepared import PreparedQuery
 from controlplane.kernel.texts import Translate, in_english
 from controlplane.kernel.texts import phrase as _
 from servers.models import PortGroup, SecurityGroup, SecurityGroupRule
@@ -41,13 +44,20 @@ def groups_of_instance(*, instance_uuid: uuid.UUID) -> QuerySet[SecurityGroup]:
     return rows.prefetch_related("rules__remote_group")
 
 
+def _with_instances(instance_ids: Any) -> QuerySet[PortGroup]:
+    rows = PortGroup.objects.filter(port__instance_uuid__among=instance_ids).order_by("group__name", "group_id")
+    return rows.annotate(instance_id=F("port__instance_uuid"), group_name=F("group__name"))
+
+
+_OF_INSTANCES = PreparedQuery("groups_of_instances", _with_instances, types=["uuid[]"])
+
+
 def group_names_of_instances(instance_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[str]]:
     """The names of the groups that the ports of each are in, each group once. One query."""
-    rows = PortGroup.objects.filter(port__instance_uuid__among=instance_ids).order_by("group__name", "group_id")
+    rows: Sequence[Any] = _OF_INSTANCES.run([uuids_value(instance_ids)])
     found: dict[uuid.UUID, dict[uuid.UUID, str]] = defaultdict(dict)
-    for instance_id, group_id, name in rows.values_list("port__instance_uuid", "group_id", "group__name"):
-        if instance_id is not None:
-            found[instance_id][group_id] = name
+    for row in rows:
+        found[row.instance_id][row.group_id] = row.group_name
     return {instance_id: list(names.values()) for instance_id, names in found.items()}
 
 
