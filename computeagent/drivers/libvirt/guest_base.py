@@ -55,6 +55,8 @@ class GuestBase:
         if state is PowerState.NOSTATE:
             return GuestFacts(power_state=state)
         reason, details = state_reason(domain, history)
+        if state is PowerState.CRASHED and history.is_off_by_watchdog:
+            state, reason = PowerState.SHUTDOWN, ""
         facts = GuestFacts(state, reason=reason, details=details, watchdog_fired=history.watchdog_fired)
         if not domain.isActive():
             return facts

@@ -52,7 +52,7 @@ def test_reason_is_given_where_a_guest_got_into_its_state_by_itself(
 def test_panic_is_remembered_until_the_next_start_and_firings_are_counted_until_the_end() -> None:
     histories = GuestHistories()
     for _ in range(2):
-        histories.note_watchdog("a")
+        histories.note_watchdog("a", libvirt.VIR_DOMAIN_EVENT_WATCHDOG_RESET)
     histories.note_lifecycle("a", libvirt.VIR_DOMAIN_EVENT_CRASHED, libvirt.VIR_DOMAIN_EVENT_CRASHED_PANICKED)
     histories.note_lifecycle("a", libvirt.VIR_DOMAIN_EVENT_STOPPED, 3)
     assert histories.of("a") == GuestHistory(has_panicked=True, watchdog_fired=2)
@@ -63,9 +63,18 @@ def test_panic_is_remembered_until_the_next_start_and_firings_are_counted_until_
     assert histories.of("a") == NO_HISTORY
 
 
+def test_watchdog_that_powers_a_guest_off_is_remembered_until_the_next_start() -> None:
+    histories = GuestHistories()
+    histories.note_watchdog("a", libvirt.VIR_DOMAIN_EVENT_WATCHDOG_POWEROFF)
+    histories.note_lifecycle("a", libvirt.VIR_DOMAIN_EVENT_STOPPED, libvirt.VIR_DOMAIN_EVENT_STOPPED_FAILED)
+    assert histories.of("a") == GuestHistory(watchdog_fired=1, is_off_by_watchdog=True)
+    histories.note_lifecycle("a", libvirt.VIR_DOMAIN_EVENT_STARTED, 0)
+    assert histories.of("a") == GuestHistory(watchdog_fired=1)
+
+
 def test_what_is_remembered_is_bounded() -> None:
     histories = GuestHistories()
     for number in range(5000):
-        histories.note_watchdog(str(number))
+        histories.note_watchdog(str(number), libvirt.VIR_DOMAIN_EVENT_WATCHDOG_RESET)
     assert histories.of("0") == NO_HISTORY
     assert histories.of("4999").watchdog_fired == 1
