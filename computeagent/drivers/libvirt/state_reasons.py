@@ -16,8 +16,8 @@ MAX_REMEMBERED = 4096
 
 @dataclass(frozen=True, slots=True)
 class GuestHistory:
-    """What events said of a guest since the connection was opened. `is_off_by_watchdog`: its watchdog powered it off. QEMU
-    just ends for that, so that libvirt calls the guest crashed.
+    """What events said of a guest since the connection was opened. `is_off_by_watchdog`: its watchdog powered it
+    off, by which QEMU just ends, so that libvirt calls the guest crashed.
     """
 
     has_panicked: bool = False
