@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from computeagent.drivers.libvirt.binding import LibvirtError, libvirt
-from computeagent.protocol.power import StateReason
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState, StateReason
 
 MAX_REMEMBERED = 4096
 """Guests of which something is remembered; beyond them the oldest is forgotten."""
@@ -86,6 +87,13 @@ def state_reason(domain: Any, history: GuestHistory) -> tuple[str, str]:
     if (state, reason) == (libvirt.VIR_DOMAIN_PAUSED, libvirt.VIR_DOMAIN_PAUSED_IOERROR):
         return StateReason.IO_ERROR, _disk_errors(domain)
     return "", ""
+
+
+def ended_as_told(facts: GuestFacts, history: GuestHistory) -> GuestFacts:
+    """The same, but that a guest which its watchdog powered off is off: libvirt alone calls that a crash."""
+    if facts.power_state is PowerState.CRASHED and history.is_off_by_watchdog:
+        return replace(facts, power_state=PowerState.SHUTDOWN, reason="", details="")
+    return facts
 
 
 def _disk_errors(domain: Any) -> str:

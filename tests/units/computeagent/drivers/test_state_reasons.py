@@ -3,7 +3,15 @@
 import libvirt
 import pytest
 
-from computeagent.drivers.libvirt.state_reasons import NO_HISTORY, GuestHistories, GuestHistory, state_reason
+from computeagent.drivers.libvirt.state_reasons import (
+    NO_HISTORY,
+    GuestHistories,
+    GuestHistory,
+    ended_as_told,
+    state_reason,
+)
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState, StateReason
 
 pytestmark = pytest.mark.libvirt
 
@@ -70,6 +78,15 @@ def test_watchdog_that_powers_a_guest_off_is_remembered_until_the_next_start() -
     assert histories.of("a") == GuestHistory(watchdog_fired=1, is_off_by_watchdog=True)
     histories.note_lifecycle("a", libvirt.VIR_DOMAIN_EVENT_STARTED, 0)
     assert histories.of("a") == GuestHistory(watchdog_fired=1)
+
+
+def test_guest_that_its_watchdog_powered_off_is_off_whenever_it_was_looked_at() -> None:
+    off = GuestHistory(watchdog_fired=1, is_off_by_watchdog=True)
+    crashed = GuestFacts(PowerState.CRASHED, reason=StateReason.CRASHED)
+    assert ended_as_told(crashed, off) == GuestFacts(PowerState.SHUTDOWN)
+    assert ended_as_told(GuestFacts(PowerState.CRASHED), off) == GuestFacts(PowerState.SHUTDOWN)
+    assert ended_as_told(crashed, GuestHistory(watchdog_fired=1)) == crashed
+    assert ended_as_told(GuestFacts(PowerState.RUNNING), off) == GuestFacts(PowerState.RUNNING)
 
 
 def test_what_is_remembered_is_bounded() -> None:
