@@ -108,3 +108,9 @@ def test_manage_runs_as_the_services_do() -> None:
         (line,) = re.findall(rf"^{name}=.*$", unit, re.MULTILINE)
         assert f"--property={line} " in script
     assert "/opt/kilonova/.venv/bin/python manage.py " in script
+
+
+def test_agent_ends_before_the_machine_shuts_its_guests_down() -> None:
+    """So that nothing tells the control plane that they stopped, and they are started again with the machine."""
+    (after,) = re.findall(r"^After=(.*)$", (AGENT / "kilonova-agent.service").read_text(), re.MULTILINE)
+    assert "libvirt-guests.service" in after.split()
