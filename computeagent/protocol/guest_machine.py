@@ -7,6 +7,7 @@ are Nova's, under the names of today; where both may speak, the flavor goes befo
 from collections.abc import Iterator, Mapping
 
 from controlplane.kernel.booleans import is_true
+from controlplane.kernel.texts import phrase as _
 
 Pairs = Mapping[str, str]
 
@@ -54,37 +55,50 @@ def has_no_usb(specs: Pairs, properties: Pairs) -> bool:
 
 
 def machine_complaints(specs: Pairs, properties: Pairs) -> Iterator[str]:
-    """Sentences that name the keys, for what no machine can be."""
+    """Sentences that name the keys, for what no machine can be. They are phrases: pages say them in other languages."""
     yield from _addresses(specs, properties)
     yield from _usb(specs, properties)
     machine, is_signed = machine_of(specs, properties), secure_boot(specs, properties) == "required"
     if is_signed and not has_uefi(properties):
-        yield "Secure boot needs an image with hw_firmware_type=uefi."
+        yield _("Secure boot needs an image with hw_firmware_type=uefi.")
     if is_signed and is_stateless(properties):
-        yield "Secure boot keeps its keys among the firmware's variables: it goes without hw_firmware_stateless."
+        yield _("Secure boot keeps its keys among the firmware's variables: it goes without hw_firmware_stateless.")
     if is_true(properties.get(STATELESS)) and not has_uefi(properties):
-        yield "hw_firmware_stateless of the image needs hw_firmware_type=uefi."
+        yield _("hw_firmware_stateless of the image needs hw_firmware_type=uefi.")
     if is_q35(machine):
         for key in ("hw_disk_bus", "hw_cdrom_bus"):
             if properties.get(key, "").lower() == "ide":
-                yield f"{key}=ide of the image: a machine of type {machine:.80} has no IDE; sata is the nearest."
-        return
-    needs = [
-        *(["secure boot"] if is_signed and has_uefi(properties) else []),
-        *([f"an IOMMU ({viommu_model(specs, properties):.80})"] if viommu_model(specs, properties) else []),
-    ]
-    if needs and machine.startswith(PC):
-        yield f"{MACHINE}={machine:.80} of the image: {' and '.join(needs)} needs q35."
+                yield _(
+                    "{key}=ide of the image: a machine of type {machine:.80} has no IDE; sata is the nearest.",
+                    key=key,
+                    machine=machine,
+                )
+    elif machine.startswith(PC):
+        yield from _needs_of_q35(machine, viommu_model(specs, properties), is_signed and has_uefi(properties))
+
+
+def _needs_of_q35(machine: str, viommu: str, is_signed: bool) -> Iterator[str]:
+    if is_signed:
+        yield _("{key}={machine:.80} of the image: secure boot needs q35.", key=MACHINE, machine=machine)
+    if viommu:
+        yield _(
+            "{key}={machine:.80} of the image: an IOMMU ({viommu:.80}) needs q35.",
+            key=MACHINE,
+            machine=machine,
+            viommu=viommu,
+        )
 
 
 def _addresses(specs: Pairs, properties: Pairs) -> Iterator[str]:
     mode, bits = _word(specs, properties, "maxphysaddr_mode"), _word(specs, properties, "maxphysaddr_bits")
     if bits and mode != "emulate":
-        yield f"hw:maxphysaddr_bits={bits:.20} needs hw:maxphysaddr_mode=emulate."
+        yield _("hw:maxphysaddr_bits={bits:.20} needs hw:maxphysaddr_mode=emulate.", bits=bits)
     if mode == "emulate" and not (bits.isdecimal() and ADDRESS_BITS[0] <= int(bits) <= ADDRESS_BITS[1]):
-        yield (
-            f"hw:maxphysaddr_mode=emulate needs hw:maxphysaddr_bits from {ADDRESS_BITS[0]} to {ADDRESS_BITS[1]}, "
-            f"not {bits[:20] or 'none'}."
+        yield _(
+            "hw:maxphysaddr_mode=emulate needs hw:maxphysaddr_bits from {lowest} to {highest}, not {bits:.20}.",
+            lowest=ADDRESS_BITS[0],
+            highest=ADDRESS_BITS[1],
+            bits=bits or _("none"),
         )
 
 
@@ -97,7 +111,7 @@ def _usb(specs: Pairs, properties: Pairs) -> Iterator[str]:
     said["hw_pointer_model"] = "usb" if properties.get("hw_pointer_model") and not said["hw_input_bus"] else ""
     for key, word in said.items():
         if word.lower() == "usb":
-            yield f"hw:usb_model=none goes without USB, which {key} asks for."
+            yield _("hw:usb_model=none goes without USB, which {key} asks for.", key=key)
 
 
 def _word(specs: Pairs, properties: Pairs, name: str) -> str:

@@ -65,10 +65,12 @@ def test_the_editor_tells_what_a_key_means(people: People, as_person: AsPerson) 
 
     known = client.get("/flavors/spec/", {"spec_key": "hw:cpu_policy", "spec_value": "dedicated"}).text
     wrong = client.get("/flavors/spec/", {"spec_key": "hw:cpu_policy", "spec_value": "x"}).text
+    refused = client.get("/flavors/spec/", {"spec_key": "hw:redirected_usb_ports", "spec_value": "2"}).text
     own = client.get("/flavors/spec/", {"spec_key": "mine", "spec_value": "<b>"}).text
 
     assert "Whether guest CPUs have host CPUs to themselves" in known
     assert "bad-text" in wrong
+    assert "of the flavor cannot be given to a guest: no guest&#x27;s USB ports are redirected here." in refused
     assert "not in the table" in own
     assert "<b>" not in own
 

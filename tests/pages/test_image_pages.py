@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - Chinese has punctuation of its own
 """Pages of images: for the admin, a member, a reader and a stranger."""
 
 import pytest
@@ -58,6 +59,19 @@ def test_image_is_added_edited_and_deleted(who):
     Image.objects.update(protected=False)
     assert member.post(f"/images/{made.pk}/delete/")["Location"] == "/images/"
     assert Image.objects.get().status == "deleted"
+
+
+def test_property_that_no_guest_can_be_given_is_saved_and_the_page_says_so(who):
+    member = browser(who.member)
+    refused = "hw_disk_bus=xen of the image cannot be given to a guest: disks are attached by one of"
+    assert refused in text(member.get("/images/property/", {"spec_key": "hw_disk_bus", "spec_value": "xen"}))
+    form = {"name": "mine", "visibility": "private", "disk_format": "raw", "min_disk_gib": 1, "min_ram_mib": 64}
+    member.post("/images/new/", {**form, "spec_key": ["hw_disk_bus"], "spec_value": ["xen"]})
+    made = Image.objects.get()
+    assert made.properties == {"hw_disk_bus": "xen"}
+    assert refused in text(member.get(f"/images/{made.pk}/"))
+    chinese = text(member.get(f"/images/{made.pk}/", headers={"accept-language": "zh-CN"}))
+    assert "镜像的 hw_disk_bus=xen 无法给虚拟机：磁盘只能通过 virtio, sata, ide, scsi, usb 之一连接。" in chinese
 
 
 def test_image_is_added_by_an_import_whose_progress_is_shown(who):

@@ -11,8 +11,10 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.utils.translation import gettext, override
 
+from computeagent.protocol.guest_machine import machine_complaints
 from controlplane.identity.domain import Caller
 from controlplane.identity.models import User
+from controlplane.infra.reader_texts import said
 from placement.domain import InventorySpec, ProviderKind, TraitOwner
 from placement.models import Inventory
 from placement.services import inventory_put, provider_ensure, provider_traits_set
@@ -20,6 +22,7 @@ from scheduling.fleet.services.aggregates import aggregate_create_whole
 from scheduling.models import ComputeNode
 from servers.catalog.domain.extra_specs.table import EXTRA_SPEC_RULES
 from servers.catalog.services.server_group import server_group_create
+from servers.instances.domain.not_provided import FLAVOR_KEYS, IMAGE_KEYS
 from servers.models import Flavor
 from tests.worlds.cloud import People
 
@@ -96,6 +99,24 @@ def test_names_of_the_admin_and_of_extra_specs_are_translated() -> None:
         texts = [text for rule in EXTRA_SPEC_RULES for text in (gettext(rule.meaning), rule.allowed.sentence(gettext))]
     assert [(model, name) for name, model in names.items() if name.isascii() and name not in SPELLED_SO] == []
     assert [text for text in texts if text.isascii()] == []
+
+
+def test_why_a_machine_or_a_key_is_refused_is_translated() -> None:
+    machine = [
+        *machine_complaints({"os:secure_boot": "required"}, {"hw_firmware_stateless": "yes"}),
+        *machine_complaints(
+            {"os:secure_boot": "required", "hw:viommu_model": "intel", "hw:maxphysaddr_mode": "emulate"},
+            {"hw_machine_type": "pc", "hw_firmware_type": "uefi", "hw_firmware_stateless": "yes"},
+        ),
+        *machine_complaints(
+            {"hw:maxphysaddr_bits": "40", "hw:usb_model": "none"},
+            {"hw_machine_type": "q35", "hw_disk_bus": "ide", "hw_cdrom_bus": "usb"},
+        ),
+    ]
+    assert len(machine) == 9
+    whys = [rule.why for rule in (*FLAVOR_KEYS, *IMAGE_KEYS)]
+    with override("zh-hans"):
+        assert [text for text in (*machine, *whys) if said(text).isascii()] == []
 
 
 def _names(model: Any) -> tuple[object, ...]:

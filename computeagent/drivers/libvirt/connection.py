@@ -114,8 +114,8 @@ class Connection:
                 self.histories.note_lifecycle(domain.UUIDString(), event, detail)
                 self._tell(domain.UUIDString())
 
-        def on_watchdog(_handle: Any, domain: Any, _action: int, _opaque: None) -> None:
-            self.histories.note_watchdog(domain.UUIDString())
+        def on_watchdog(_handle: Any, domain: Any, action: int, _opaque: None) -> None:
+            self.histories.note_watchdog(domain.UUIDString(), action)
             self._tell(domain.UUIDString())
 
         try:

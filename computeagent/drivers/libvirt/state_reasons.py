@@ -4,11 +4,12 @@ Libvirt says most of it with the state. What it says only in an event, and forge
 """
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from computeagent.drivers.libvirt.binding import LibvirtError, libvirt
-from computeagent.protocol.power import StateReason
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState, StateReason
 
 MAX_REMEMBERED = 4096
 """Guests of which something is remembered; beyond them the oldest is forgotten."""
@@ -16,10 +17,13 @@ MAX_REMEMBERED = 4096
 
 @dataclass(frozen=True, slots=True)
 class GuestHistory:
-    """What events said of a guest since the connection was opened."""
+    """What events said of a guest since the connection was opened. `is_off_by_watchdog`: its watchdog powered it
+    off, by which QEMU just ends, so that libvirt calls the guest crashed.
+    """
 
     has_panicked: bool = False
     watchdog_fired: int = 0
+    is_off_by_watchdog: bool = False
 
 
 NO_HISTORY = GuestHistory()
@@ -38,21 +42,23 @@ class GuestHistories:
             return self._histories.get(guest_uuid, NO_HISTORY)
 
     def note_lifecycle(self, guest_uuid: str, event: int, detail: int) -> None:
-        """A panic lasts until the next start, and all is forgotten with the definition."""
+        """What ended the guest lasts until its next start, and all is forgotten with the definition."""
         with self._lock:
             known = self._histories.get(guest_uuid, NO_HISTORY)
             if event == libvirt.VIR_DOMAIN_EVENT_CRASHED and detail == libvirt.VIR_DOMAIN_EVENT_CRASHED_PANICKED:
-                self._put(guest_uuid, GuestHistory(has_panicked=True, watchdog_fired=known.watchdog_fired))
-            elif event == libvirt.VIR_DOMAIN_EVENT_STARTED and known.has_panicked:
+                self._put(guest_uuid, replace(known, has_panicked=True))
+            elif event == libvirt.VIR_DOMAIN_EVENT_STARTED and known != NO_HISTORY:
                 self._put(guest_uuid, GuestHistory(watchdog_fired=known.watchdog_fired))
             elif event == libvirt.VIR_DOMAIN_EVENT_UNDEFINED:
                 self._histories.pop(guest_uuid, None)
 
-    def note_watchdog(self, guest_uuid: str) -> None:
-        """The guest's watchdog fired once more."""
+    def note_watchdog(self, guest_uuid: str, action: int) -> None:
+        """The guest's watchdog fired once more, and this is what it did."""
+        is_off = action == libvirt.VIR_DOMAIN_EVENT_WATCHDOG_POWEROFF
         with self._lock:
             known = self._histories.get(guest_uuid, NO_HISTORY)
-            self._put(guest_uuid, GuestHistory(known.has_panicked, known.watchdog_fired + 1))
+            fired = known.watchdog_fired + 1
+            self._put(guest_uuid, replace(known, watchdog_fired=fired, is_off_by_watchdog=is_off))
 
     def _put(self, guest_uuid: str, history: GuestHistory) -> None:
         self._histories.pop(guest_uuid, None)
@@ -81,6 +87,13 @@ def state_reason(domain: Any, history: GuestHistory) -> tuple[str, str]:
     if (state, reason) == (libvirt.VIR_DOMAIN_PAUSED, libvirt.VIR_DOMAIN_PAUSED_IOERROR):
         return StateReason.IO_ERROR, _disk_errors(domain)
     return "", ""
+
+
+def ended_as_told(facts: GuestFacts, history: GuestHistory) -> GuestFacts:
+    """The same, but that a guest which its watchdog powered off is off: libvirt alone calls that a crash."""
+    if facts.power_state is PowerState.CRASHED and history.is_off_by_watchdog:
+        return replace(facts, power_state=PowerState.SHUTDOWN, reason="", details="")
+    return facts
 
 
 def _disk_errors(domain: Any) -> str:

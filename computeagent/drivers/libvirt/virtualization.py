@@ -3,7 +3,7 @@
 Where nested virtualisation is restricted, a KVM guest starts but runs real-mode code slowly, several seconds for
 what emulation does in 0.2 s, or ends with an internal error at the first steps of a kernel. So a boot sector that
 takes these steps has to speak within `TRIAL_LIMIT_S`. The answer is kept in a file until libvirt, QEMU, the kernel,
-the rights on /dev/kvm or the trial change.
+the rights on /dev/kvm or the trial change; not where emulated guests do not start either, which says nothing of KVM.
 """
 
 import json
@@ -20,6 +20,7 @@ from computeagent.drivers.libvirt.files import file_replace, host_errors, locked
 from computeagent.drivers.libvirt.guest_xml import DiskDevice, GuestDefinition, GuestMetadata, guest_xml
 from computeagent.drivers.libvirt.trial_sector import trial_sector
 
+KVM, EMULATED = "kvm", "qemu"
 TRIAL_LIMIT_S = 2.0
 TRIAL_VERSION = 2
 """Answers of another trial than this are not believed."""
@@ -47,7 +48,16 @@ def _known_or_tried(conn: Any, state_dir: Path, answer_file: Path) -> str:
     known = _remembered(answer_file, host)
     if known:
         return known
-    chosen, reason = _decide(conn, state_dir / "trial")
+    try:
+        chosen, reason = _decide(conn, state_dir / "trial")
+    except LibvirtError as error:
+        logger.warning(
+            "no trial guest starts here, under KVM or without it, so it is tried again at the next start; until then "
+            "guests run with type %s: %s",
+            EMULATED,
+            error_text(error),
+        )
+        return EMULATED
     logger.info("guests run with type %s: %s", chosen, reason)
     answer = {"host": host, "virt_type": chosen, "reason": reason}
     file_replace(answer_file, json.dumps(answer, indent=1).encode())
@@ -55,15 +65,23 @@ def _known_or_tried(conn: Any, state_dir: Path, answer_file: Path) -> str:
 
 
 def _decide(conn: Any, directory: Path) -> tuple[str, str]:
+    """The type, and why. Raises LibvirtError where no guest starts with either."""
     if not Path("/dev/kvm").exists():
-        return "qemu", "there is no /dev/kvm"
+        return EMULATED, "there is no /dev/kvm"
     if not _libvirt_offers_kvm(conn):
-        return "qemu", "libvirt does not offer KVM here"
-    return _trial(conn, directory)
+        return EMULATED, "libvirt does not offer KVM here"
+    try:
+        elapsed_s = _trial(conn, directory, KVM)
+    except LibvirtError as error:
+        _trial(conn, directory, EMULATED)
+        return EMULATED, f"a trial guest under KVM did not start: {error_text(error)}"
+    if elapsed_s is None:
+        return EMULATED, f"a trial guest under KVM said nothing within {TRIAL_LIMIT_S} s"
+    return KVM, f"a trial guest under KVM spoke after {elapsed_s:.2f} s"
 
 
-def _trial(conn: Any, directory: Path) -> tuple[str, str]:
-    """Run the trial guest and remove it again, whatever happens."""
+def _trial(conn: Any, directory: Path, virt_type: str) -> float | None:
+    """Run the trial guest and remove it again, whatever happens. The seconds until it spoke; None if it did not."""
     with host_errors("trying KVM"):
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(mode=0o711, parents=True)
@@ -72,27 +90,22 @@ def _trial(conn: Any, directory: Path) -> tuple[str, str]:
         console.touch()
     _trial_end(conn)
     try:
-        conn.createXML(guest_xml(_trial_definition(directory)), 0)
-        elapsed_s = _wait_for_words(console)
-    except LibvirtError as error:
-        return "qemu", f"a trial guest under KVM did not start: {error_text(error)}"
+        conn.createXML(guest_xml(_trial_definition(directory, virt_type)), 0)
+        return _wait_for_words(console)
     finally:
         _trial_end(conn)
         shutil.rmtree(directory, ignore_errors=True)
-    if elapsed_s is None:
-        return "qemu", f"a trial guest under KVM said nothing within {TRIAL_LIMIT_S} s"
-    return "kvm", f"a trial guest under KVM spoke after {elapsed_s:.2f} s"
 
 
-def _trial_definition(directory: Path) -> GuestDefinition:
+def _trial_definition(directory: Path, virt_type: str) -> GuestDefinition:
     return GuestDefinition(
         metadata_of_guest=GuestMetadata(TRIAL_UUID, "trial of KVM", "", "", 0, 0, 0),
-        virt_type="kvm",
+        virt_type=virt_type,
         vcpus=1,
         memory_mib=_MEMORY_MIB,
         arch=platform.machine(),
         machine="pc",
-        cpu_mode="host-passthrough",
+        cpu_mode="host-passthrough" if virt_type == KVM else "",
         disks=(DiskDevice(directory / "disk", "raw", "virtio", "vda"),),
         serial_path=directory / "console.log",
     )
@@ -116,7 +129,7 @@ def _trial_end(conn: Any) -> None:
 
 def _libvirt_offers_kvm(conn: Any) -> bool:
     try:
-        conn.getDomainCapabilities(None, platform.machine(), None, "kvm", 0)
+        conn.getDomainCapabilities(None, platform.machine(), None, KVM, 0)
     except LibvirtError:
         return False
     return True
@@ -154,4 +167,4 @@ def _remembered(answer_file: Path, host: dict[str, object]) -> str:
         return ""
     if not isinstance(answer, dict) or answer.get("host") != host:
         return ""
-    return str(answer["virt_type"]) if answer.get("virt_type") in {"kvm", "qemu"} else ""
+    return str(answer["virt_type"]) if answer.get("virt_type") in {KVM, EMULATED} else ""

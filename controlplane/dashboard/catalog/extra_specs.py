@@ -10,6 +10,7 @@ from controlplane.kernel.texts import gettext_noop
 from servers.catalog.domain.extra_specs.rules import KeyRule
 from servers.catalog.domain.extra_specs.table import EXTRA_SPEC_RULES, extra_spec_complaint, rule_of
 from servers.fields import Problems
+from servers.instances.domain.not_provided import flavor_refusals
 
 BLANK_ROWS = 2
 MAX_ROWS = 300
@@ -20,7 +21,8 @@ OWN_KEY = gettext_noop("This key is not in the table: it is kept as it is, and o
 class SpecRow:
     """One key and value as they stand in the form, with what is known of the key and what is wrong with the pair.
 
-    `choices` are values to choose from, where they can be listed.
+    `refused`: why no instance gets it here, though it may be saved. `choices` are values to choose from, where they can
+    be listed.
     """
 
     key: str = ""
@@ -29,6 +31,7 @@ class SpecRow:
     allowed: str = ""
     wrong: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
+    refused: str = ""
 
 
 def hint_number(request: HttpRequest) -> str:
@@ -46,7 +49,8 @@ def spec_row(key: str, value: str, wrong: Sequence[str] = ()) -> SpecRow:
     complaint = extra_spec_complaint(key, value) if value or rule is None else ""
     reasons = tuple(dict.fromkeys([*wrong, *([complaint] if complaint else [])]))
     if rule is not None:
-        return SpecRow(key, value, rule.meaning, must_be(rule), reasons, rule.allowed.choices)
+        refused = "".join(flavor_refusals({key: value})) if value else ""
+        return SpecRow(key, value, rule.meaning, must_be(rule), reasons, rule.allowed.choices, refused)
     return SpecRow(key, value, "" if complaint else OWN_KEY, "", reasons)
 
 

@@ -8,6 +8,7 @@ from controlplane.dashboard.catalog.extra_specs import BLANK_ROWS, SpecRow, must
 from controlplane.kernel.texts import gettext_noop
 from servers.fields import Problems
 from servers.images.domain.image_properties.table import PROPERTY_RULES, property_complaint, property_rule
+from servers.instances.domain.not_provided import image_refusals
 
 OWN_PROPERTY = gettext_noop("This property is not in the table: it is kept as it is, and has no effect here.")
 FIELD = "properties"
@@ -20,7 +21,8 @@ def property_row(key: str, value: str, wrong: Sequence[str] = ()) -> SpecRow:
     rule, complaint = property_rule(key), property_complaint(key, value) if value else ""
     reasons = tuple(dict.fromkeys([*wrong, *([complaint] if complaint else [])]))
     if rule is not None:
-        return SpecRow(key, value, _(rule.meaning), must_be(rule), reasons, rule.allowed.choices)
+        refused = "".join(image_refusals({key: value})) if value else ""
+        return SpecRow(key, value, _(rule.meaning), must_be(rule), reasons, rule.allowed.choices, refused)
     return SpecRow(key, value, "" if complaint else _(OWN_PROPERTY), "", reasons)
 
 

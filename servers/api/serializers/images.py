@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
 from servers.images.domain.remote_sources import url_without_query
+from servers.instances.domain.not_provided import image_refusals
 from servers.models import Image, ImageMember, ImageTask
 
 
@@ -96,6 +97,7 @@ class ImageTaskOutput(serializers.ModelSerializer[ImageTask]):
 class ImageOutput(serializers.ModelSerializer[Image]):
     """One image. `status_reason` says why the last upload was refused; `task` how far its import or conversion is."""
 
+    refusals = serializers.SerializerMethodField()
     task = serializers.SerializerMethodField()
 
     class Meta:
@@ -116,11 +118,17 @@ class ImageOutput(serializers.ModelSerializer[Image]):
             "min_disk_gib",
             "min_ram_mib",
             "properties",
+            "refusals",
             "protected",
             "task",
             "created_at",
             "updated_at",
         ]
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_refusals(self, image: Image) -> list[str]:
+        """Why no instance is made of it here, by what its properties ask for."""
+        return image_refusals(image.properties)
 
     @extend_schema_field(ImageTaskOutput(allow_null=True))
     def get_task(self, image: Image) -> dict[str, Any] | None:

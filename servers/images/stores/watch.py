@@ -30,7 +30,7 @@ class StoreQuestion:
 
 
 def store_problem(question: StoreQuestion) -> str:
-    """Why images cannot be read from the store, or its disk is full; empty where all is well. It names no place."""
+    """Why images cannot be read from the store, or none can come; empty where all is well. It names no place."""
     store = question.store
     try:
         if isinstance(store, DirectoryStore) and (problem := _disk_problem(store, question.free_bytes)):
@@ -41,7 +41,7 @@ def store_problem(question: StoreQuestion) -> str:
         return SILENT
     except OSError as error:
         return f"the image store cannot be read: {error.strerror or type(error).__name__}"
-    return ""
+    return _write_problem(store) if isinstance(store, DirectoryStore) else ""
 
 
 def _disk_problem(store: DirectoryStore, wanted: int) -> str:
@@ -50,6 +50,12 @@ def _disk_problem(store: DirectoryStore, wanted: int) -> str:
     except FileNotFoundError:  # it is made by the first upload
         return ""
     return full_disk_words("the image store", facts.f_bavail * facts.f_frsize, wanted)
+
+
+def _write_problem(store: DirectoryStore) -> str:
+    there = next(each for each in (store.directory, *store.directory.parents) if each.exists())
+    is_writable = os.access(there, os.W_OK | os.X_OK)
+    return "" if is_writable else "the image store takes no images: its directory cannot be written"
 
 
 class StoreWatch:

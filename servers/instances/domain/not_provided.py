@@ -5,20 +5,22 @@ refuse by themselves), or has no effect here by its nature: `WITHOUT_EFFECT`. A 
 tables of keys, so that no key is accepted, documented and ignored.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from computeagent.protocol.guest_machine import machine_complaints
 from controlplane.kernel.booleans import is_true
 from controlplane.kernel.texts import phrase as _
+from scheduling.domain.request.image_property_names import present_words
 
 Pairs = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class NotProvided:
-    """A key, or all that begin with it if it ends in `:` or `_`. `possible`: the values that are fine all the same;
-    `is_switch`: only yes is refused.
+    """A key, or all that begin with it if it ends in `:` or `_`. `why`: a phrase, part of a sentence. `possible`: the
+    values that are fine all the same; `is_switch`: only yes is refused.
     """
 
     key: str
@@ -32,11 +34,11 @@ class NotProvided:
         return is_meant and (is_true(value) if self.is_switch else value.lower() not in self.possible)
 
 
-_VMWARE = "it is for VMware, and there is no VMware hypervisor here"
-_USB = "no guest's USB ports are redirected here"
-_VIOMMU, VIOMMU_MODELS = "it is for ARM, and guests here have an x86 CPU", ("intel", "virtio", "auto")
-_SERIAL, SERIAL_PORTS = "a guest has at most 16 serial ports", tuple(str(ports) for ports in range(17))
-_SOUND, SOUND_MODELS = "QEMU has no such device", ("sb16", "es1370", "ac97", "ich6", "ich9", "usb", "virtio")
+_VMWARE = _("it is for VMware, and there is no VMware hypervisor here")
+_USB = _("no guest's USB ports are redirected here")
+_VIOMMU, VIOMMU_MODELS = _("it is for ARM, and guests here have an x86 CPU"), ("intel", "virtio", "auto")
+_SERIAL, SERIAL_PORTS = _("a guest has at most 16 serial ports"), tuple(str(ports) for ports in range(17))
+_SOUND, SOUND_MODELS = _("QEMU has no such device"), ("sb16", "es1370", "ac97", "ich6", "ich9", "usb", "virtio")
 DISK_BUSES, CDROM_BUSES = ("virtio", "sata", "ide", "scsi", "usb"), ("ide", "sata", "scsi", "usb")
 SCSI_MODELS = ("virtio-scsi", "lsilogic", "lsisas1068", "lsisas1078", "vmpvscsi")
 VIF_MODELS = ("virtio", "e1000", "e1000e", "rtl8139", "igb", "ne2k_pci", "pcnet", "vmxnet3")
@@ -64,17 +66,23 @@ IMAGE_KEYS: tuple[NotProvided, ...] = (
     NotProvided("hw_viommu_model", _VIOMMU, VIOMMU_MODELS),
     NotProvided("hw_sound_model", _SOUND, SOUND_MODELS),
     NotProvided("hw_serial_port_count", _SERIAL, SERIAL_PORTS),
-    NotProvided("hw_emulation_architecture", "guests have the architecture of their host"),
-    NotProvided("vmware_adaptertype", "say hw_disk_bus and hw_scsi_model instead"),
-    NotProvided("hw_disk_bus", f"disks are attached by one of {', '.join(DISK_BUSES)}", DISK_BUSES),
-    NotProvided("hw_cdrom_bus", f"CD drives are attached by one of {', '.join(CDROM_BUSES)}", CDROM_BUSES),
-    NotProvided("hw_rescue_device", "a rescue disk is one of disk, cdrom", ("disk", "cdrom")),
-    NotProvided("hw_rescue_bus", f"a rescue disk is attached by one of {', '.join(DISK_BUSES)}", DISK_BUSES),
-    NotProvided("hw_floppy_bus", "no guest has a floppy drive here"),
-    NotProvided("hw_scsi_model", f"SCSI controllers are one of {', '.join(SCSI_MODELS)}", SCSI_MODELS),
-    NotProvided("hw_vif_model", f"NICs are one of {', '.join(VIF_MODELS)}", VIF_MODELS),
-    NotProvided("hw_video_model", f"the video device is one of {', '.join(VIDEO_MODELS)}", VIDEO_MODELS),
-    NotProvided("hw_ipxe_boot", "no guest boots a CD that configures the network", is_switch=True),
+    NotProvided("hw_emulation_architecture", _("guests have the architecture of their host")),
+    NotProvided("vmware_adaptertype", _("say hw_disk_bus and hw_scsi_model instead")),
+    NotProvided("hw_disk_bus", _("disks are attached by one of {buses}", buses=", ".join(DISK_BUSES)), DISK_BUSES),
+    NotProvided(
+        "hw_cdrom_bus", _("CD drives are attached by one of {buses}", buses=", ".join(CDROM_BUSES)), CDROM_BUSES
+    ),
+    NotProvided("hw_rescue_device", _("a rescue disk is one of disk, cdrom"), ("disk", "cdrom")),
+    NotProvided(
+        "hw_rescue_bus", _("a rescue disk is attached by one of {buses}", buses=", ".join(DISK_BUSES)), DISK_BUSES
+    ),
+    NotProvided("hw_floppy_bus", _("no guest has a floppy drive here")),
+    NotProvided("hw_scsi_model", _("SCSI controllers are one of {models}", models=", ".join(SCSI_MODELS)), SCSI_MODELS),
+    NotProvided("hw_vif_model", _("NICs are one of {models}", models=", ".join(VIF_MODELS)), VIF_MODELS),
+    NotProvided(
+        "hw_video_model", _("the video device is one of {models}", models=", ".join(VIDEO_MODELS)), VIDEO_MODELS
+    ),
+    NotProvided("hw_ipxe_boot", _("no guest boots a CD that configures the network"), is_switch=True),
 )
 
 WITHOUT_EFFECT: tuple[str, ...] = (
@@ -97,23 +105,37 @@ WITHOUT_EFFECT: tuple[str, ...] = (
 has a virtio random number generator, unless the flavor forbids it)."""
 
 
+def flavor_refusals(specs: Pairs) -> list[str]:
+    """Why no instance is made of a flavor with these extra specs, whatever its image says."""
+    return list(_refusals(_("flavor"), FLAVOR_KEYS, specs))
+
+
+def image_refusals(properties: Mapping[str, Any]) -> list[str]:
+    """Why no instance is made of an image with these properties, whatever its flavor says."""
+    return list(_refusals(_("image"), IMAGE_KEYS, present_words(properties)))
+
+
 def not_provided(specs: Pairs, properties: Pairs) -> Iterator[str]:
     """Sentences that name the keys, of a flavor's extra specs and an image's properties under the names of today."""
-    for owner, pairs, rules in (("flavor", specs, FLAVOR_KEYS), ("image", properties, IMAGE_KEYS)):
-        for key, value in pairs.items():
-            why = next((rule.why for rule in rules if rule.refuses(key, value)), "")
-            if why:
-                yield _(
-                    "{key}={value:.80} of the {owner} cannot be given to a guest: {why}.",
-                    key=key,
-                    value=value,
-                    owner=owner,
-                    why=why,
-                )
+    yield from flavor_refusals(specs)
+    yield from image_refusals(properties)
     yield from machine_complaints(specs, properties)
     if is_true(properties.get("os_require_quiesce", "")) and not is_true(properties.get("hw_qemu_guest_agent", "")):
         yield _("os_require_quiesce of the image cannot be kept without hw_qemu_guest_agent, which freezes the guest.")
     yield from _quotas(specs)
+
+
+def _refusals(owner: str, rules: Iterable[NotProvided], pairs: Pairs) -> Iterator[str]:
+    for key, value in pairs.items():
+        why = next((rule.why for rule in rules if rule.refuses(key, value)), "")
+        if why:
+            yield _(
+                "{key}={value:.80} of the {owner} cannot be given to a guest: {why}.",
+                key=key,
+                value=value,
+                owner=owner,
+                why=why,
+            )
 
 
 def _quotas(specs: Pairs) -> Iterator[str]:

@@ -79,14 +79,15 @@ REFUSED_KEYS = """
 
 ## What no guest can be given here
 
-A flavor or an image may say it, since Nova knows it; an instance of them is refused when it is asked for, before a
-host is chosen. So are limits that no hypervisor takes (`quota:cpu_shares` below 2, a total of disk operations beside
-one of reads, a peak of a NIC without its average). Everything else of these tables is given to the guest, or decides
-which host it gets: UEFI, secure boot, TPMs, buses, models of devices and IOMMUs need a trait that a host reports only
-where its libvirt, QEMU and firmware have them, so that what no host has ends in *No valid host was found*, with that
-trait as the reason. No host here encrypts memory or disks, or has persistent memory. Limits of CPUs and NICs, CPUs at
-real time and locked memory need a host [that can](hypervisor.md#private-hypervisors); `hw:pmu` is for KVM: under QEMU's
-emulation there is nothing to switch.
+A flavor or an image may say it, since Nova knows it, and images come from other clouds; their pages say beside the
+key that no guest can be given it, and of images the API does as well (`refusals`). An instance of them is refused
+when it is asked for, before a host is chosen. So are limits that no hypervisor takes (`quota:cpu_shares` below 2, a
+total of disk operations beside one of reads, a peak of a NIC without its average). Everything else of these tables is
+given to the guest, or decides which host it gets: UEFI, secure boot, TPMs, buses, models of devices and IOMMUs need a
+trait that a host reports only where its libvirt, QEMU and firmware have them, so that what no host has ends in *No
+valid host was found*, with that trait as the reason. No host here encrypts memory or disks, or has persistent memory.
+Limits of CPUs and NICs, CPUs at real time and locked memory need a host [that
+can](hypervisor.md#private-hypervisors); `hw:pmu` is for KVM: under QEMU's emulation there is nothing to switch.
 
 A machine is an i440fx unless the image names another; where it names none, secure boot and an IOMMU make it a q35.
 The state of a TPM lies on its host, so that `hw:tpm_secret_security` is `host` here where the flavor says nothing,

@@ -210,11 +210,16 @@ def test_guest_that_panics_is_told_as_crashed_and_why(watched: Watched) -> None:
 
 @pytest.mark.libvirt
 @pytest.mark.qemu
-@pytest.mark.parametrize(("action", "state"), [("pause", PowerState.PAUSED), ("reset", PowerState.RUNNING)])
+@pytest.mark.parametrize(
+    ("action", "state"),
+    [("pause", PowerState.PAUSED), ("reset", PowerState.RUNNING), ("poweroff", PowerState.SHUTDOWN)],
+)
 def test_guest_that_hangs_is_told_by_its_watchdog(qemu: Hypervisor, action: str, state: PowerState) -> None:
     guest = qemu.guest(HANGS_IMAGE, image_properties={"hw_watchdog_action": action})
     qemu.driver.watch(lambda uuid: None)
-    qemu.build(guest, HANGS_IMAGE)
+    with guests_are_our_children():
+        qemu.build(guest, HANGS_IMAGE)
+    reap_soon(qemu, guest)
 
     def facts() -> GuestFacts:
         found = qemu.driver.facts(guest.uuid)
@@ -222,8 +227,8 @@ def test_guest_that_hangs_is_told_by_its_watchdog(qemu: Hypervisor, action: str,
         return found
 
     eventually(lambda: facts().watchdog_fired > 0)
+    eventually(lambda: facts().power_state is state)
     found = facts()
-    assert found.power_state is state
     assert found.reason == (StateReason.WATCHDOG if action == "pause" else "")
 
 

@@ -92,3 +92,25 @@ def test_example_options_are_options(agent_venv: Path, tmp_path: Path) -> None:
     program = str(agent_venv / "bin/kilonova-agent")
     done = subprocess.run([program, f"@{config}"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, "agent_enrol --host hv-7" in done.stderr) == (1, True), done.stderr
+
+
+def test_control_plane_and_agent_of_one_machine_keep_apart() -> None:
+    """systemd gives a service's directory, and all below, to the service's user; QEMU's user passes the agent's."""
+    directories = [re.findall(r"^StateDirectory=(.*)$", path.read_text(), re.MULTILINE) for path in UNITS]
+    agent, *control_plane = (Path(name) for (name,) in directories)
+    assert all(not agent.is_relative_to(one) and not one.is_relative_to(agent) for one in control_plane)
+    assert f"KILONOVA_STATE=/var/lib/{control_plane[0]}\n" in (ROOT / "docs/hypervisor.md").read_text()
+
+
+def test_manage_runs_as_the_services_do() -> None:
+    unit, script = (CONTROL_PLANE / "kilonova-web.service").read_text(), (CONTROL_PLANE / "kilonova-manage").read_text()
+    for name in ("User", "WorkingDirectory", "EnvironmentFile", "UMask"):
+        (line,) = re.findall(rf"^{name}=.*$", unit, re.MULTILINE)
+        assert f"--property={line} " in script
+    assert "/opt/kilonova/.venv/bin/python manage.py " in script
+
+
+def test_agent_ends_before_the_machine_shuts_its_guests_down() -> None:
+    """So that nothing tells the control plane that they stopped, and they are started again with the machine."""
+    (after,) = re.findall(r"^After=(.*)$", (AGENT / "kilonova-agent.service").read_text(), re.MULTILINE)
+    assert "libvirt-guests.service" in after.split()

@@ -317,6 +317,18 @@ def test_bad_property_is_refused_by_its_name_in_words(member):
     assert refused["reasons"] == {"properties.hw_firmware_type": [reported]}
 
 
+def test_image_says_why_no_instance_is_made_of_it(member):
+    asked = {"name": "from elsewhere", "properties": {"hw_disk_bus": "xen", "hw_video_model": "gop", "os_distro": "x"}}
+    made = member.post("/api/images/", asked).json()
+    assert made["properties"] == asked["properties"]
+    assert [said.partition(" of the image ")[0] for said in made["refusals"]] == [
+        "hw_disk_bus=xen",
+        "hw_video_model=gop",
+    ]
+    changed = member.patch(f"/api/images/{made['id']}/", {"properties": {"hw_disk_bus": "virtio"}}).json()
+    assert changed["refusals"] == []
+
+
 def test_property_of_an_image_is_changed_within_the_rules(member):
     path = f"/api/images/{member.post('/api/images/', {'name': 'i'}).json()['id']}/"
     assert error(member.patch(path, {"properties": {"hw_pmu": "x"}}), 400)["field"] == "properties.hw_pmu"

@@ -3,7 +3,15 @@
 import libvirt
 import pytest
 
-from computeagent.drivers.libvirt.state_reasons import NO_HISTORY, GuestHistories, GuestHistory, state_reason
+from computeagent.drivers.libvirt.state_reasons import (
+    NO_HISTORY,
+    GuestHistories,
+    GuestHistory,
+    ended_as_told,
+    state_reason,
+)
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState, StateReason
 
 pytestmark = pytest.mark.libvirt
 
@@ -52,7 +60,7 @@ def test_reason_is_given_where_a_guest_got_into_its_state_by_itself(
 def test_panic_is_remembered_until_the_next_start_and_firings_are_counted_until_the_end() -> None:
     histories = GuestHistories()
     for _ in range(2):
-        histories.note_watchdog("a")
+        histories.note_watchdog("a", libvirt.VIR_DOMAIN_EVENT_WATCHDOG_RESET)
     histories.note_lifecycle("a", libvirt.VIR_DOMAIN_EVENT_CRASHED, libvirt.VIR_DOMAIN_EVENT_CRASHED_PANICKED)
     histories.note_lifecycle("a", libvirt.VIR_DOMAIN_EVENT_STOPPED, 3)
     assert histories.of("a") == GuestHistory(has_panicked=True, watchdog_fired=2)
@@ -63,9 +71,27 @@ def test_panic_is_remembered_until_the_next_start_and_firings_are_counted_until_
     assert histories.of("a") == NO_HISTORY
 
 
+def test_watchdog_that_powers_a_guest_off_is_remembered_until_the_next_start() -> None:
+    histories = GuestHistories()
+    histories.note_watchdog("a", libvirt.VIR_DOMAIN_EVENT_WATCHDOG_POWEROFF)
+    histories.note_lifecycle("a", libvirt.VIR_DOMAIN_EVENT_STOPPED, libvirt.VIR_DOMAIN_EVENT_STOPPED_FAILED)
+    assert histories.of("a") == GuestHistory(watchdog_fired=1, is_off_by_watchdog=True)
+    histories.note_lifecycle("a", libvirt.VIR_DOMAIN_EVENT_STARTED, 0)
+    assert histories.of("a") == GuestHistory(watchdog_fired=1)
+
+
+def test_guest_that_its_watchdog_powered_off_is_off_whenever_it_was_looked_at() -> None:
+    off = GuestHistory(watchdog_fired=1, is_off_by_watchdog=True)
+    crashed = GuestFacts(PowerState.CRASHED, reason=StateReason.CRASHED)
+    assert ended_as_told(crashed, off) == GuestFacts(PowerState.SHUTDOWN)
+    assert ended_as_told(GuestFacts(PowerState.CRASHED), off) == GuestFacts(PowerState.SHUTDOWN)
+    assert ended_as_told(crashed, GuestHistory(watchdog_fired=1)) == crashed
+    assert ended_as_told(GuestFacts(PowerState.RUNNING), off) == GuestFacts(PowerState.RUNNING)
+
+
 def test_what_is_remembered_is_bounded() -> None:
     histories = GuestHistories()
     for number in range(5000):
-        histories.note_watchdog(str(number))
+        histories.note_watchdog(str(number), libvirt.VIR_DOMAIN_EVENT_WATCHDOG_RESET)
     assert histories.of("0") == NO_HISTORY
     assert histories.of("4999").watchdog_fired == 1

@@ -8,7 +8,7 @@ import pytest
 
 from servers.images.stores.directory import DirectoryStore
 from servers.images.stores.store import BytesName
-from servers.images.stores.watch import SILENT, StoreQuestion, StoreWatch
+from servers.images.stores.watch import SILENT, StoreQuestion, StoreWatch, store_problem
 from tests.fixtures.patience import PATIENCE_S, eventually
 
 NAME = BytesName(uuid.UUID(int=1), uuid.UUID(int=2))
@@ -72,3 +72,10 @@ def test_look_that_fails_is_no_answer(caplog: pytest.LogCaptureFixture) -> None:
 
     assert StoreWatch(fails, wait_s=PATIENCE_S).problem(question()) == SILENT
     assert "looking at the image store failed" in caplog.text
+
+
+def test_directory_that_takes_no_images_is_a_problem_before_the_first_upload(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()  # no directory, so that root may not enter it either
+    none_yet, never = (StoreQuestion(DirectoryStore(tmp_path / name), None, 0) for name in ("images", "file"))
+    assert store_problem(none_yet) == ""
+    assert store_problem(never) == "the image store takes no images: its directory cannot be written"
