@@ -11,9 +11,14 @@ from controlplane.kernel.gc_pause import gc_pause
 
 
 def choose_state(arguments: list[str]) -> None:
-    """`up --state DIR` decides where the settings look for everything, so it must be known before they load."""
-    if arguments[1:2] == ["up"] and "--state" in arguments[:-1]:
-        os.environ["KILONOVA_STATE"] = os.path.abspath(arguments[arguments.index("--state") + 1])
+    """`--state DIR` decides where the settings look for everything, so it must be known before they load. They make
+    the directory, which is for `up` alone to do.
+    """
+    command = arguments[1] if len(arguments) > 1 else ""
+    if command in ("up", "down", "network_shell") and "--state" in arguments[:-1]:
+        state = os.path.abspath(arguments[arguments.index("--state") + 1])
+        if command == "up" or os.path.isdir(state):
+            os.environ["KILONOVA_STATE"] = state
 
 
 if __name__ == "__main__":

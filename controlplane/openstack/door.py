@@ -58,8 +58,9 @@ class Door(Generic[C]):
     views get; `origins` are the cross-origin hosts that the settings allow. `open_paths` need no caller, nor do
     `open_calls`, each a method and a path. An API without microversions has no `versions`, and its minor version is 0.
     `path_of` gives the path as the routes have it, where clients write it in more than one way; `error_fault` says what
-    fault an error of a service is, and `faults` what documents say of faults. The door's own document is at DOCUMENT,
-    for everybody, as its version documents are.
+    fault an error of a service is, and `faults` what documents say of faults. Addresses of `plain_methods` have no
+    parameters, whatever the path, so any is refused. The door's own document is at DOCUMENT, for everybody, as its
+    version documents are.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Door(Generic[C]):
     open_calls: Collection[tuple[str, str]] = ()
     path_of: Callable[[str, C | None], str] | None = None
     error_fault: Callable[[KilonovaError], ApiFault] = default_fault
+    plain_methods: Collection[str] = ()
 
     def serve(self, request: HttpRequest) -> HttpResponseBase:
         """Answer one request. Never raises: what is unforeseen is logged and becomes a 500 in this door's shape."""
@@ -134,6 +136,9 @@ class Door(Generic[C]):
         if not endpoint.is_in(minor):
             raise ApiFault(endpoint.missing, allow=route.allow if endpoint.missing == 405 else "")
         _check_form(request, endpoint)
+        if request.method in self.plain_methods and request.GET:
+            unknown = ", ".join(sorted(request.GET))
+            raise bad_request(f"Invalid query string parameters: {unknown:.200} are not known here.")
         if endpoint.access is not None and caller is not None:
             self.require_access(caller, endpoint.access)
         prefix = request.META.get("SCRIPT_NAME", "").rstrip("/") + self.mount

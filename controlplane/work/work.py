@@ -287,9 +287,9 @@ def work_cancel(*, subject: uuid.UUID, kinds: tuple[str, ...] = ()) -> int:
     return cancelled
 
 
-def open_work_subjects(*, subjects: list[uuid.UUID]) -> set[uuid.UUID]:
-    """Which of `subjects` have work that waits or runs."""
-    rows = Work.objects.filter(subject__in=subjects, state__in=OPEN_STATES)
+def open_work_subjects(*, subjects: list[uuid.UUID], other_than: Collection[str] = ()) -> set[uuid.UUID]:
+    """Which of `subjects` have work that waits or runs, and is of no kind in `other_than`."""
+    rows = Work.objects.filter(subject__in=subjects, state__in=OPEN_STATES).exclude(kind__in=other_than)
     return set(rows.values_list("subject", flat=True))
 
 

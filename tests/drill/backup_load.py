@@ -3,19 +3,24 @@
 import os
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tests.drill.names import RESTORED, VOLUME
+from tests.fixtures.patience import eventually
 
 BACKUPS = "volume-backups/?page_size=200"
 VOLUMES = "volumes/?page_size=200"
+SNAPSHOTS = "volume-snapshots/?page_size=200"
 NAME = "drill"
 MAX_BACKUPS, MAX_RESTORED = 5, 2
 INCREMENTAL, KEEPS_SNAPSHOT = 0.6, 0.8
+BY_BYTES = 0.3
+"""Of so many increments somebody deletes the snapshots before: bytes tell what changed."""
 FULL_AFTER = 2
+TRIES = 20
 BLOCK_BYTES = 8192
 WRITTEN_GIB = 1
 """Each volume is at least as large."""
@@ -43,28 +48,67 @@ class BackupLoad:
 
     def make(self) -> None:
         """A volume is written to, and backed up: whole, or what changed. Where there are many, one goes for it."""
+        there = self._room_made()
+        # One that has a backup already comes first: only then there is something that changed since.
+        volume = self._written({one["volume_id"] for one in there})
+        if volume:
+            is_incremental, keeps = self._rng.random() < INCREMENTAL, self._rng.random() < KEEPS_SNAPSHOT
+            if is_incremental and self._rng.random() < BY_BYTES:
+                self._snapshots_delete(volume)
+            self.of_volume(volume, is_incremental=is_incremental, keeps_snapshot=keeps)
+
+    def make_by_bytes(self) -> None:
+        """What changed in a volume of which no snapshot is left that could tell. Tried until it is accepted, for all
+        others of a burst want volumes as well, or often enough.
+        """
+        self._room_made()
+        tries = iter(range(TRIES))
+        eventually(lambda: self._by_bytes() or next(tries, None) is None)
+
+    def _by_bytes(self) -> bool:
+        """Whether it was accepted. Where no volume has a backup yet, one is made first."""
+        backups = self._all(BACKUPS)
+        parents = {one["volume_id"] for one in backups if one["state"] == "available"}
+        volume = self._written(parents)
+        if volume in parents:
+            self._snapshots_delete(volume)
+            return bool(self.of_volume(volume, is_incremental=True, keeps_snapshot=True, full_after=0))
+        if volume and not backups:
+            self.of_volume(volume, is_incremental=False, keeps_snapshot=False)
+        return False
+
+    def _room_made(self) -> list[dict[str, Any]]:
+        """The backups that there were, of which one goes where there are many."""
         there = self._all(BACKUPS)
         if len(there) >= MAX_BACKUPS:
             resting = [one["id"] for one in there if one["state"] == "available" and not one["has_dependents"]]
             for uid in resting[-1:]:
                 self.delete(uid)
+        return there
+
+    def _written(self, first: Collection[str]) -> str:
+        """A volume that can be backed up, rather one of the `first`, and written to if nobody has it; empty: none."""
         volumes = [one for one in self._all(VOLUMES) if one["name"] == VOLUME]
         usable = [one for one in volumes if one["state"] in ("available", "in-use")]
         if not usable:
-            return
-        parents = {one["volume_id"] for one in there}
-        # One that has a backup already comes first: only then there is something that changed since.
-        volume = min(usable, key=lambda one: (one["id"] not in parents, self._rng.random()))
+            return ""
+        volume = min(usable, key=lambda one: (one["id"] not in first, self._rng.random()))
         if volume["state"] == "available":
             self.write(volume["id"])
-        is_incremental, keeps = self._rng.random() < INCREMENTAL, self._rng.random() < KEEPS_SNAPSHOT
-        self.of_volume(volume["id"], is_incremental=is_incremental, keeps_snapshot=keeps)
+        return str(volume["id"])
 
-    def of_volume(self, volume_id: str, *, is_incremental: bool, keeps_snapshot: bool) -> str:
+    def _snapshots_delete(self, volume: str) -> None:
+        """Somebody deletes all that can be."""
+        for one in self._all(f"{SNAPSHOTS}&volume={volume}"):
+            self._ask(f"volume-snapshots/{one['id']}/", None, "DELETE", fine=RACED)
+
+    def of_volume(
+        self, volume_id: str, *, is_incremental: bool, keeps_snapshot: bool, full_after: int = FULL_AFTER
+    ) -> str:
         """Asks for one; its id, empty when it was refused."""
         body = {"volume": volume_id, "name": NAME, "keep_snapshot": keeps_snapshot}
         if is_incremental:
-            body |= {"incremental": True, "full_after": FULL_AFTER}
+            body |= {"incremental": True, "full_after": full_after}
         made = self._ask("volume-backups/", body, fine=RACED) or {}
         uid = str(made.get("id", ""))
         if uid:

@@ -87,7 +87,12 @@ class FaultInjector:
         if kill.needs_login:
             with suppress(NoAnswerError):
                 self._stage.client.log_in()
-        self._stage.load.burst(instances, host=host, fresh_image=kill.needs_fresh_image)
+        self._stage.load.burst(
+            instances,
+            host=host,
+            fresh_image=kill.needs_fresh_image,
+            comparing_backup=kill.needs_comparing_backup,
+        )
 
     def _at_point(self, kill: Kill, burst: threading.Thread) -> str:
         """Who died there; empty when nobody came by, whatever was done and for a while after that."""

@@ -109,6 +109,8 @@ class Load:
         self.bulk = BulkLoad(self.ask, rng)
         self.images = ImageLoad(self.ask, rng, hosts, files)
         self._images_used = 1
+        self._from_volume: set[str] = set()
+        """Instances that boot from a volume."""
         self.promises = Promises()
 
     def take_unexpected(self) -> list[str]:
@@ -116,16 +118,24 @@ class Load:
         said, self.consoles.unexpected = self.consoles.unexpected, []
         return [*self.promises.take_unexpected(), *said]
 
-    def burst(self, instances: Sequence[dict[str, Any]], *, host: str = "", fresh_image: bool = False) -> None:
+    def burst(
+        self,
+        instances: Sequence[dict[str, Any]],
+        *,
+        host: str = "",
+        fresh_image: bool = False,
+        comparing_backup: bool = False,
+    ) -> None:
         """A handful of requests side by side; returns when each was answered or broke off. What breaks the load itself
         is unexpected, as an answer of the API may be.
 
         `instances` are those that there are, as the database has them; `host` gets the single create, with an image
-        that no cache has yet if so wanted (there are IMAGES of them).
+        that no cache has yet if so wanted (there are IMAGES of them). `comparing_backup`: the backup is told by bytes.
         """
         image = self._images_used % IMAGES if fresh_image else 0
         self._images_used += fresh_image
         calls = self._plan(list(instances), host, image)
+        calls.append(self.backups.make_by_bytes if comparing_backup else self.backups.make)
         with ThreadPoolExecutor(len(calls)) as pool:
             done, _ = wait([pool.submit(call) for call in calls])
         broken = [f"the load broke: {error!r}" for one in done if (error := one.exception()) is not None]
@@ -158,7 +168,6 @@ class Load:
             self.volumes.move,
             self.volumes.upload,
             lambda: self.volumes.attach([uid for uid in actives if uid not in going]),
-            self.backups.make,
             lambda: self.bulk.begin([uid for uid in actives if uid not in going]),
             self.images.bring,
             self.images.cache,
@@ -169,10 +178,19 @@ class Load:
         calls += [self._call(self.look, uid) for uid in looked_at]
         for state, actions in ACTIONS.items():
             staying = [uid for uid in by_state.get(state, []) if uid not in going]
+            if state == "active":
+                self._rebuild_one_with_volume(staying, actions)
             calls += [self._call(self.act, uid, action) for uid, action in zip(staying, actions, strict=False)]
         if instances:
             calls.append(self._call(self.note, str(rng.choice(instances)["id"]), rng.choice(RECORDS)))
         return calls
+
+    def _rebuild_one_with_volume(self, staying: list[str], actions: Sequence[str]) -> None:
+        """Change places, so that one that boots from a volume is the one that is rebuilt, if there is any."""
+        place = actions.index("rebuild") if "rebuild" in actions else len(staying)
+        booted = [number for number, uid in enumerate(staying) if uid in self._from_volume]
+        if booted and place < len(staying):
+            staying[place], staying[booted[0]] = staying[booted[0]], staying[place]
 
     @staticmethod
     def _call(verb: Callable[..., None], *arguments: str) -> Callable[[], None]:
@@ -206,6 +224,7 @@ class Load:
         ids = [str(one["id"]) for one in made["instances"]]
         with self._lock:
             self.promises.created.update(ids)
+            self._from_volume.update(ids if "block_device_mapping_v2" in body else ())
         for uid in ids if then_delete else ():
             self.delete(uid)
 
@@ -232,7 +251,8 @@ class Load:
         if action == "soft_delete":
             self.ask(f"instances/{uid}/", None, "DELETE", subject=uid, fine=(404,))
         elif action == "rebuild":
-            self.ask(f"instances/{uid}/rebuild/", {"image": image_name(self._rng.randrange(2))}, subject=uid)
+            anew = {"reimage_boot_volume": True} if uid in self._from_volume else {}
+            self.ask(f"instances/{uid}/rebuild/", {"image": image_name(self._rng.randrange(2)), **anew}, subject=uid)
         elif action == "detach_interface":
             cards = self.ask(f"instances/{uid}/interfaces/", None, "GET", fine=(404,)) or []
             for card in cards[-1:]:

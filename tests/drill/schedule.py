@@ -16,6 +16,7 @@ REAL_GUESTS = (
     "computeagent.drivers.instance_files",
     "computeagent.drivers.image_cache",
 )
+COMPARES = ("computeagent.volumes.backup:compared",)
 FETCHES = (*FETCH, "computeagent.drivers.image_cache", "computeagent.driver.prepare_image")
 
 
@@ -44,6 +45,11 @@ class Kill:
     def needs_fresh_image(self) -> bool:
         """Whether only the first build from an image passes it."""
         return self.point.startswith(FETCHES)
+
+    @property
+    def needs_comparing_backup(self) -> bool:
+        """Whether only an increment passes it for which no snapshot is left that could tell what changed."""
+        return self.point.startswith(COMPARES)
 
 
 class Schedule:

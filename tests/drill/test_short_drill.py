@@ -29,6 +29,7 @@ POINTS = {
         "work_ends.volume_work_done:before-commit",
         "computeagent.volumes.backup:read",
         "computeagent.volumes.retype:written",
+        "computeagent.build_volumes:emptied",
         "launcher.consoles:joined",
     ),
     "redis": (
@@ -37,6 +38,7 @@ POINTS = {
         "computeagent.volumes.volume_create:after",
         "stores.directory:published",
         "computeagent.volumes.upload:packed",
+        "computeagent.volumes.backup:compared",
         "delete_done:before-commit",
         "action_done:after-commit",
     ),

@@ -211,3 +211,13 @@ def state_or_none(domain: Any) -> PowerState | None:
         if is_no_domain(error):
             return None
         raise
+
+
+def live_xml_or_none(domain: Any) -> str | None:
+    """The definition of a domain that runs; None when it is off, or vanished since it was listed."""
+    try:
+        return str(domain.XMLDesc(0)) if domain.isActive() else None
+    except LibvirtError as error:
+        if is_no_domain(error):
+            return None
+        raise

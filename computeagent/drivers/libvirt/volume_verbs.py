@@ -13,7 +13,7 @@ from typing import Any
 from computeagent.drivers.base import CopyProgress, DriverError, volume_of
 from computeagent.drivers.libvirt.backup_job import disk_copy_running, job_end, job_turn
 from computeagent.drivers.libvirt.binding import libvirt, translated
-from computeagent.drivers.libvirt.domains import domain_lookup, is_running
+from computeagent.drivers.libvirt.domains import domain_lookup, is_running, live_xml_or_none
 from computeagent.drivers.libvirt.files import host_errors
 from computeagent.drivers.libvirt.freezing import frozen, thaw
 from computeagent.drivers.libvirt.guest_base import GuestBase
@@ -140,8 +140,8 @@ class GuestVolumeVerbs(GuestBase):
         """By the serial numbers of disks in the live XML."""
         with translated("looking for volumes of guests"):
             ours = self._ours(self._connection.handle())
-            running = [(domain, mark) for domain, mark in ours if domain.isActive()]
-            return {mark.uuid: volumes_in(domain.XMLDesc(0)) for domain, mark in running}
+            live = {mark.uuid: live_xml_or_none(domain) for domain, mark in ours}
+            return {uuid: volumes_in(xml) for uuid, xml in live.items() if xml is not None}
 
     def _with_volume(self, guest: GuestSpec, volume_id: str, doing: str) -> Any:
         """The domain, which runs with the volume."""

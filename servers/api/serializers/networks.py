@@ -119,7 +119,10 @@ class SubnetChange(TagsInput):
         required=False, allow_null=True, help_text="Left out: the first address. Null: it has none."
     )
     has_dhcp = serializers.BooleanField(required=False)
-    pools = PoolField(many=True, required=False, allow_null=True, help_text="Left out or null: all but the gateway.")
+    # `many=True` would let null pass as a pool, too.
+    pools = serializers.ListField(
+        child=PoolField(), required=False, allow_null=True, help_text="Left out or null: all but the gateway."
+    )
     dns_servers = serializers.ListField(child=serializers.CharField(), required=False)
     routes = HostRouteField(many=True, required=False)
 

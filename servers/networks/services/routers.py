@@ -35,6 +35,7 @@ from servers.networks.services.router_hosts import routers_place
 from servers.networks.services.router_subnets import router_cidrs, subnets_joinable
 
 CHANGEABLE = ("name", "description", "is_enabled", "has_snat", "routes", "external_network", "gateway_address")
+GOES_WITH_NETWORK = _("Goes with an external network only.")
 
 
 @audited("router.create", Router)
@@ -54,7 +55,10 @@ def router_create(
     Raises InvalidFields, Forbidden, QuotaExceeded; ExternalNetworkNotFound; the refusals of `ports_create` for the
     gateway.
     """
-    refuse_if(_text_problems({"name": name, "description": description}))
+    problems = _text_problems({"name": name, "description": description})
+    if gateway_address and external_network is None:
+        problems["gateway_address"] = [GOES_WITH_NETWORK]
+    refuse_if(problems)
     _snat_off_is_for_admins(caller, is_off=not has_snat)
     owner = owner_of(caller, project_id)
 
@@ -86,7 +90,7 @@ def router_update(*, caller: Caller | None, router_id: uuid.UUID, changes: Mappi
     problems |= _text_problems(changes)
     routes, reasons = routes_canonical(changes.get("routes", []))
     if "gateway_address" in changes and changes.get("external_network") is None:
-        problems["gateway_address"] = [_("Goes with an external network only.")]
+        problems["gateway_address"] = [GOES_WITH_NETWORK]
     refuse_if(problems_found({**problems, "routes": reasons}))
     plain = {name: changes[name] for name in ("name", "description", "is_enabled", "has_snat") if name in changes}
 

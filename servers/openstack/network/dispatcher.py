@@ -19,6 +19,7 @@ DOOR = Door(
     fault_response=fault_response,
     origins=frozenset,
     faults=FAULTS_DESCRIBED,
+    plain_methods=("POST", "PUT", "DELETE"),
 )
 
 serve = csrf_exempt(DOOR.serve)

@@ -15,6 +15,8 @@ from servers.openstack.volume.call import VolumeCall
 
 Answered_co = TypeVar("Answered_co", bound=HttpResponse, covariant=True)
 BODY = CompiledSchema({"type": "object", "minProperties": 1, "maxProperties": 1})
+NO_ARGUMENTS = CompiledSchema({"enum": [None, {}, ""]})
+"""What clients write under the name of an action that takes nothing."""
 
 
 @dataclass(frozen=True, slots=True)

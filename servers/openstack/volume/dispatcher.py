@@ -24,6 +24,7 @@ DOOR = Door(
     open_paths=VERSION_PATHS,
     path_of=routed_path,
     error_fault=error_fault,
+    plain_methods=("POST", "PUT"),
 )
 
 serve = csrf_exempt(DOOR.serve)

@@ -53,6 +53,14 @@ def test_leg_has_the_gateways_address_and_is_given_back(crowd):
     assert not Router.objects.exists()
 
 
+@pytest.mark.parametrize("address", ["198.51.100.9", "x" * 10_000])
+def test_address_of_a_gateway_without_an_external_network_is_refused_whoever_asks(crowd, address):
+    for caller in (crowd.member, crowd.admin):
+        answer = client_of(caller).post(ROUTERS, {"name": "r1", "gateway_address": address}, format="json")
+        assert (answer.status_code, answer.json()["error"]["field"]) == (400, "gateway_address")
+    assert not Router.objects.exists()
+
+
 def test_two_routers_cannot_both_be_a_subnets_gateway_but_one_may_join_by_a_port(crowd):
     first, second, net = make(crowd.member), make(crowd.member), routing.inside(crowd.member)
     ask(crowd.member, first, "add-interface", subnet=str(net.pk))

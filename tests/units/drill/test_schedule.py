@@ -57,3 +57,8 @@ def test_asking_for_an_image_needs_a_real_guest_of_a_fresh_one() -> None:
     assert kill.needs_real_guest
     assert kill.needs_fresh_image
     assert not Kill("computeagent.transport.take:before").needs_real_guest
+
+
+def test_comparing_an_increment_with_backups_needs_a_volume_without_their_snapshots() -> None:
+    assert Kill("computeagent.volumes.backup:compared").needs_comparing_backup
+    assert not Kill("computeagent.volumes.backup:read").needs_comparing_backup

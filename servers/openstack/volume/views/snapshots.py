@@ -9,7 +9,7 @@ from controlplane.openstack.faults import bad_request
 from controlplane.openstack.schemas import CompiledSchema
 from servers.models import VolumeSnapshot
 from servers.openstack.volume.access import VolumeAccess
-from servers.openstack.volume.action_table import VolumeActionTable, VolumeWireAction
+from servers.openstack.volume.action_table import NO_ARGUMENTS, VolumeActionTable, VolumeWireAction
 from servers.openstack.volume.call import VolumeCall, described, flag_of, uuid_of
 from servers.openstack.volume.documents.copies import changed_snapshot_json, snapshot_json, snapshot_summary
 from servers.openstack.volume.listing import (
@@ -131,7 +131,7 @@ SNAPSHOT_ACTIONS: VolumeActionTable[Empty] = VolumeActionTable(
         "os-reset_status": VolumeWireAction(
             VolumeAccess.RESET_STATE, CompiledSchema(closed(["status"], status=_STATES)), _reset_status
         ),
-        "os-force_delete": VolumeWireAction(VolumeAccess.FORCE_DELETE, CompiledSchema({}), _force_delete),
+        "os-force_delete": VolumeWireAction(VolumeAccess.FORCE_DELETE, NO_ARGUMENTS, _force_delete),
     },
     refused={
         "os-unmanage": "Bytes that no row explains are removed, so no snapshot is left behind in its pool.",

@@ -8,7 +8,7 @@ from controlplane.openstack.faults import bad_request
 from controlplane.openstack.schemas import CompiledSchema
 from servers.openstack.call import micro_seconds
 from servers.openstack.volume.access import VolumeAccess
-from servers.openstack.volume.action_table import VolumeActionTable, VolumeWireAction
+from servers.openstack.volume.action_table import NO_ARGUMENTS, VolumeActionTable, VolumeWireAction
 from servers.openstack.volume.call import VolumeCall, flag_of, uuid_of
 from servers.openstack.volume.documents.volumes import image_metadata
 from servers.openstack.volume.faults import states_conflict
@@ -27,7 +27,6 @@ from servers.volumes.services.volumes import (
 )
 
 _A = VolumeAccess
-_ANY = CompiledSchema({})
 _ATTACHED = {True: "attached", False: "detached"}
 
 
@@ -145,7 +144,7 @@ VOLUME_ACTIONS: VolumeActionTable[JsonAnswer[UploadShown | VolumeMetadataShown] 
             ),
             _reset_status,
         ),
-        "os-force_delete": VolumeWireAction(_A.FORCE_DELETE, _ANY, _force_delete),
+        "os-force_delete": VolumeWireAction(_A.FORCE_DELETE, NO_ARGUMENTS, _force_delete),
         "os-set_bootable": VolumeWireAction(
             _A.VOLUMES_WRITE, CompiledSchema(closed(["bootable"], bootable=FLAG)), _set_bootable
         ),
@@ -162,7 +161,7 @@ VOLUME_ACTIONS: VolumeActionTable[JsonAnswer[UploadShown | VolumeMetadataShown] 
         "os-volume_upload_image": VolumeWireAction(
             _A.VOLUMES_WRITE, CompiledSchema(closed(["image_name"], **_UPLOAD)), _upload_image
         ),
-        "os-show_image_metadata": VolumeWireAction(_A.VOLUMES_READ, _ANY, _show_image_metadata),
+        "os-show_image_metadata": VolumeWireAction(_A.VOLUMES_READ, NO_ARGUMENTS, _show_image_metadata),
     },
     refused={
         "os-attach": _BY_COMPUTE,

@@ -130,6 +130,7 @@ def test_guest_of_a_shared_network_takes_what_it_is_given(clients, who):
         ("subnets", {"cidr": "10.0.0.0/24", "gateway": "10.1.0.1"}, "gateway", 400),
         ("subnets", {"cidr": "169.254.0.0/16"}, "cidr", 400),
         ("subnets", {"cidr": "10.0.0.0/24", "pools": [{"first": "10.0.0.1"}]}, "pools.0.last", 400),
+        ("subnets", {"cidr": "10.0.0.0/24", "pools": [None]}, "pools.0", 400),
         ("subnets", {"cidr": "10.77.0.0/25"}, "cidr", 409),
         ("ports", {"mac": "01:00:00:00:00:00"}, "mac", 400),
         ("ports", {"fixed_addresses": [{"address": "10.1.0.1"}]}, "fixed_addresses", 400),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from computeagent.drivers.libvirt.binding import LibvirtError, libvirt
-from computeagent.drivers.libvirt.domains import metadata_of, running_guests
+from computeagent.drivers.libvirt.domains import live_xml_or_none, metadata_of, running_guests
 
 pytestmark = pytest.mark.libvirt
 
@@ -30,9 +30,10 @@ def failure(code: str) -> Exception:
 class Domain:
     """Answers, or fails with `error`."""
 
-    def __init__(self, *, error: str = "", memory_kib: int = 1024) -> None:
+    def __init__(self, *, error: str = "", memory_kib: int = 1024, is_active: bool = True) -> None:
         self.error = error
         self.memory_kib = memory_kib
+        self.is_active = is_active
 
     def _answer(self, value: Any) -> Any:
         if self.error:
@@ -43,7 +44,10 @@ class Domain:
         return self._answer("<nonsense/>")
 
     def isActive(self) -> bool:  # noqa: N802 - libvirt's name
-        return True
+        return self.is_active
+
+    def XMLDesc(self, _flags: int) -> Any:  # noqa: N802
+        return self._answer("<domain/>")
 
     def info(self) -> Any:
         return self._answer([1, self.memory_kib, self.memory_kib, 2, 0])
@@ -68,3 +72,14 @@ def test_sick_or_vanished_domain_does_not_keep_the_others_from_being_counted() -
         Domain(memory_kib=2048),
     ]
     assert [info[1] for info in running_guests(domains)] == [1024, 2048]
+
+
+def test_domain_that_vanished_or_is_off_has_no_live_definition() -> None:
+    """A guest that goes while somebody looks for the volume of another one is no reason to fail him."""
+    domains = [Domain(), Domain(error="VIR_ERR_NO_DOMAIN"), Domain(is_active=False)]
+    assert [live_xml_or_none(domain) for domain in domains] == ["<domain/>", None, None]
+
+
+def test_domain_that_cannot_be_asked_is_not_taken_for_one_that_is_off() -> None:
+    with pytest.raises(LibvirtError):
+        live_xml_or_none(Domain(error="VIR_ERR_OPERATION_TIMEOUT"))

@@ -213,3 +213,12 @@ def test_a_port_that_holds_a_floating_address_and_a_leg_say_what_they_are_for(wo
     assert world.admin.get(f"ports?device_id={world.ids['floating_ip_id']}")["ports"] == [held]
     legs = world.admin.get(f"ports?device_id={world.ids['router_id']}&status=ACTIVE")["ports"]
     assert {leg["device_owner"] for leg in legs} == {"network:router_interface", "network:router_gateway"}
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_address_of_a_change_has_no_parameters(world: Neutron, method: str) -> None:
+    path = "networks" if method == "POST" else f"networks/{world.ids['network_id']}"
+    body = None if method == "DELETE" else {"network": {"name": "other"}}
+    _, said = world.member.refused(method, f"{path}?no_such=1", body, 400)
+    assert "no_such are not known here" in said
+    assert [one["name"] for one in world.member.get("networks?name=lan&name=other")["networks"]] == ["lan"]

@@ -392,3 +392,16 @@ def test_the_document_has_the_table_of_versions() -> None:
     text = (Path(__file__).parents[5] / "docs" / "openstack-clients.md").read_text()
     missing = [step.minor for step in STEPS if f"| 3.{step.minor} | {step.change} |" not in text]
     assert missing == []
+
+
+def test_what_a_change_does_not_have_is_refused_and_nothing_is_done(world: People, mary: VolumeClient) -> None:
+    """A parameter in its address, and words under an action that takes none."""
+    said = mary.fault("POST", "/volumes?no_such=1", {"volume": {"size": 1}}, status=400)
+    assert "no_such are not known here" in said
+    assert not Volume.objects.exists()
+    path = f"/volumes/{volume_made(world.member).pk}"
+    assert "no_such" in mary.fault("PUT", f"{path}?no_such=1", {"volume": {"name": "other"}}, status=400)
+    mary.fault("POST", f"{path}/action", {"os-show_image_metadata": {"no_such": 1}}, status=400)
+    for nothing in (None, {}, ""):
+        mary.send("POST", f"{path}/action", {"os-show_image_metadata": nothing}, status=200)
+    assert Volume.objects.get().name != "other"
