@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -75,7 +76,7 @@ def storable(name: str, value: Any) -> Any:
 def _plain(name: str, value: Any) -> Any:  # noqa: PLR0911 - one line for each kind of value
     if name and is_secret(name):
         return _HIDDEN if value not in (None, "") else value
-    match value:
+    match _by_name(value):
         case None | bool():
             return value
         case Enum():
@@ -88,13 +89,18 @@ def _plain(name: str, value: Any) -> Any:  # noqa: PLR0911 - one line for each k
             return _canonical(value)
         case date():
             return value.isoformat()
-        case Mapping():
-            return {clean_text(str(key)): _plain(str(key), one) for key, one in value.items()}
+        case Mapping() as named:
+            return {clean_text(str(key)): _plain(str(key), one) for key, one in named.items()}
         case list() | tuple() | set() | frozenset():
             members = sorted(value, key=str) if isinstance(value, set | frozenset) else value
             return [_plain("", one) for one in members]
         case _:
             return clean_text(_without_access(str(value)))
+
+
+def _by_name(value: Any) -> Any:
+    """What a service takes as one argument has fields, of which some may be secret: each is looked at by its name."""
+    return {one.name: getattr(value, one.name) for one in fields(value)} if is_dataclass(value) else value
 
 
 def _without_access(text: str) -> str:

@@ -45,7 +45,7 @@ from controlplane.identity.services import (
     users_delete,
 )
 from controlplane.infra.admin import destructive
-from controlplane.infra.admin.bases import ReadOnlyAdmin, ThroughServicesAdmin
+from controlplane.infra.admin.bases import LabelledFormSet, ReadOnlyAdmin, ThroughServicesAdmin
 from controlplane.infra.admin.filters import named
 from controlplane.infra.admin.large_tables import LargeTableAdmin
 from controlplane.kernel.texts import gettext_noop
@@ -88,6 +88,7 @@ class GroupMemberInline(OfSuperusers, admin.TabularInline):  # type: ignore[type
     """Who is in a group of users."""
 
     model = GroupMember
+    formset = LabelledFormSet
     extra = 0
     autocomplete_fields = ["user"]
 
@@ -96,6 +97,7 @@ class GroupRoleInline(OfSuperusers, admin.TabularInline):  # type: ignore[type-a
     """Which roles its members have by it."""
 
     model = GroupRole
+    formset = LabelledFormSet
     extra = 0
     autocomplete_fields = ["project"]
 
@@ -130,6 +132,7 @@ class RoleInline(OrdinaryRoles, admin.TabularInline):  # type: ignore[type-arg] 
     """Roles of a user or in a project."""
 
     model = RoleAssignment
+    formset = LabelledFormSet
     extra = 0
     autocomplete_fields = ["user", "project"]
 

@@ -16,6 +16,24 @@ export class Console {
     this.again.addEventListener("click", () => { this.tries = 0; this.start(); });
     this.handed = new URLSearchParams(location.hash.slice(1)).get("token");
     if (this.handed) history.replaceState(null, "", location.pathname + location.search);
+    this.leaveByKeys();
+  }
+
+  // Tab is the guest's, so the keyboard leaves by Ctrl+Alt+Home: once both are up again, which the guest must hear.
+  leaveByKeys() {
+    const screen = this.root.querySelector("[data-screen]");
+    let isLeaving = false;
+    screen.addEventListener("keydown", (event) => {
+      if (event.key !== "Home" || !event.ctrlKey || !event.altKey) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      isLeaving = true;
+    }, true);
+    screen.addEventListener("keyup", (event) => {
+      if (!isLeaving || event.ctrlKey || event.altKey) return;
+      isLeaving = false;
+      setTimeout(() => this.root.querySelector(".console-tools button:not([hidden])").focus());
+    }, true);
   }
 
   say(words, state) {

@@ -13,6 +13,16 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// The box of a question hangs at the right edge of its button. Where that is too far to the left for it, as in a second
+// line of buttons, it hangs at the left edge.
+document.addEventListener("toggle", (event) => {
+  const box = event.target.open && event.target.matches("details.confirm") && event.target.querySelector(".confirm-box");
+  if (!box) return;
+  box.classList.remove("to-right");
+  const least = document.getElementById("main").getBoundingClientRect().left;
+  box.classList.toggle("to-right", box.getBoundingClientRect().left < least);
+}, true);
+
 // Nothing moves while a button of the mouse is down: a press and a release on two things are no click. An answer that
 // comes meanwhile is asked for once more afterwards.
 (() => {

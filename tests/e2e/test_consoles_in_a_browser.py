@@ -27,6 +27,8 @@ def test_what_is_typed_into_the_terminal_reaches_the_guest(running: Installation
     page.locator(".xterm-screen").click()
     page.keyboard.type("hello guest")
     expect(screen).to_contain_text("hello guest", timeout=TIMEOUT_MS)  # this guest says what it hears
+    page.keyboard.press("Control+Alt+Home")
+    expect(page.get_by_role("button", name="Tell the guest its size")).to_be_focused()
     page.set_viewport_size({"width": 700, "height": 480})
     page.get_by_role("button", name="Tell the guest its size").click()
     expect(screen).to_contain_text("stty rows", timeout=TIMEOUT_MS)

@@ -35,3 +35,11 @@ def test_only_admins_may_request_a_host(people: People, as_person) -> None:  # t
     assert 'name="host"' not in as_person(people.member).get("/instances/create/").text
     as_person(people.member).post("/instances/create/", form(host="h1"))
     assert BuildRequest.objects.get().instance_body["hostname"] == "web"
+
+
+def test_boxes_that_are_one_field_are_a_group_with_a_name(people: People, as_person) -> None:  # type: ignore[no-untyped-def]
+    page = as_person(people.member).get("/instances/create/").text
+
+    assert '<div class="field" role="group" aria-labelledby="id_security_groups_label"' in page
+    assert '<span class="label" id="id_security_groups_label">Security groups' in page
+    assert 'for=""' not in page

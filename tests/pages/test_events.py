@@ -1,6 +1,8 @@
 """Who may be told of what, and what a page gets where there is no stream to be had."""
 
+import re
 from collections.abc import Callable
+from html import unescape
 from uuid import uuid4
 
 import pytest
@@ -34,6 +36,15 @@ def test_admin_watches_everything(people: People, as_person: AsPerson) -> None:
     told = topics(as_person(people.admin), *FLEET, "instances", f"instance:{made.pk}")
     own = f"instances:{people.admin.project_id}"
     assert told == {"hosts", "host:h1", "work", "instances", own, f"instance:{made.pk}"}
+
+
+@pytest.mark.parametrize("path", ["/", "/instances/", "/volumes/", "/bulk-jobs/"])
+@pytest.mark.parametrize("who", ["admin", "member", "reader"])
+def test_page_watches_what_its_reader_may_be_told_of(people: People, as_person: AsPerson, who: str, path: str) -> None:
+    client = as_person(getattr(people, who))
+    asked = re.findall('data-watch="([^"]+)"', client.get(path).text)
+    watches = [one.removeprefix("watch=") for each in asked for one in unescape(each).split("&")]
+    assert not watches or isinstance(topics(client, *watches), set)
 
 
 @pytest.mark.parametrize("who", ["member", "reader"])

@@ -108,3 +108,13 @@ def test_the_menu_has_what_one_may_open(people: People, as_person: AsPerson) -> 
     assert members.count('aria-current="page"') == 1
     assert ">Compute</h2>" in members
     assert (">Fleet</h2>" in admins, ">Fleet</h2>" in members) == (True, False)
+
+
+def test_somebody_without_a_role_is_told_whom_to_ask(people: People, as_person: AsPerson) -> None:
+    RoleAssignment.objects.filter(user_id=people.member.user_id).delete()
+
+    page = as_person(people.member).get("/", follow=True)
+
+    assert page.status_code == 403
+    assert "Ask an administrator for a role in a project" in page.text
+    assert "Go to the overview" not in page.text

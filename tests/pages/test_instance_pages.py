@@ -93,7 +93,9 @@ def test_only_an_admin_is_told_how_to_force_a_host(people: People, as_person: As
 def test_without_an_image_the_form_says_what_is_missing(people: People, as_person: AsPerson) -> None:
     Image.objects.update(status="queued")
 
-    assert "There is no active image" in as_person(people.member).get("/instances/create/").text
+    page = as_person(people.member).get("/instances/create/").text
+    assert "There is no active image" in page
+    assert 'href="/images/new/"' in page
 
 
 def test_the_list_asks_often_only_while_something_changes(people: People, as_person: AsPerson) -> None:

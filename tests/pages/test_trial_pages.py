@@ -148,6 +148,17 @@ def test_a_simulation_names_hosts_stages_and_scores(people: People, as_person: A
     assert "Scores" in page.text
 
 
+def test_a_simulation_shows_the_stage_that_took_hosts_away(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+    assert "All 2 hosts passed every stage." in client.get("/simulate/", ask(client)).text
+    service_disable(host="h1", reason="new disks")
+
+    page = client.get("/simulate/", ask(client)).text
+
+    assert "passed every stage" not in page
+    assert "2 → 1" in page.partition("Hosts left after each stage")[2].partition("</section>")[0]
+
+
 def test_a_simulation_of_another_fleet_tells_the_present_one_too(people: People, as_person: AsPerson) -> None:
     for name in ("h1", "h2"):
         service_disable(host=name, reason="new disks")

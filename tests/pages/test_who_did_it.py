@@ -57,3 +57,15 @@ def test_other_things_have_their_history_too(people: People, as_person: AsPerson
     client = as_person(people.admin)
     for path in (f"/images/{image.pk}/", f"/projects/{people.member.project_id}/", f"/users/{people.member.user_id}/"):
         assert "Who changed it" in client.get(path).text, path
+
+
+def test_the_page_of_a_security_group_tells_a_rule_in_words(people: People, as_person: AsPerson) -> None:
+    api = client_of(people.member)
+    group = api.post("/api/security-groups/", {"name": "web"}, format="json").json()["id"]
+    rule = {"group": group, "direction": "ingress", "ip_version": 4, "protocol": "tcp", "port_min": 22, "port_max": 22}
+    assert api.post("/api/security-group-rules/", rule, format="json").status_code == 201
+
+    told = as_person(people.admin).get(f"/security-groups/{group}/").text.partition('id="history"')[2]
+
+    assert all(said in told for said in ("direction: ingress", "protocol: tcp", "port_min: 22"))
+    assert "RuleRequest" not in told

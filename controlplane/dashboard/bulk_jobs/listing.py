@@ -64,5 +64,6 @@ BULK_JOBS = ListDeclaration(
     search_hint=gettext_noop("Action, name of an item, who asked, request …"),
     is_live=lambda rows: any(one.finished_at is None for one in rows),
     watch="watch=work",
+    watch_rule="work:read",
     empty="dashboard/bulk_jobs/empty.html",
 )

@@ -110,7 +110,8 @@ class ListDeclaration:
     `rows` are all that the caller may see; `prepare` reads what the cells of one page need besides, in a number of
     queries that does not grow with the page. `ahead` are rows without a place in the order, which come first.
     `head`, `before`, `top`, `empty`, `notes` and `bulk` are templates: beside the title, above the filters, above the
-    rows, in place of no rows, below the rows, and the bar for ticked rows.
+    rows, in place of no rows, below the rows, and the bar for ticked rows. What `watch` names is told to those
+    alone whom the access rule `watch_rule` allows it, if there is one.
     """
 
     name: str
@@ -131,6 +132,7 @@ class ListDeclaration:
     defaults: Mapping[str, str] = field(default_factory=dict)
     is_live: Callable[[Sequence[Any]], bool] = _never
     watch: str = ""
+    watch_rule: str = ""
     live_s: int = 2
     first_page_size: int = 50
     head: str = ""

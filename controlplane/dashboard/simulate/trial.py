@@ -50,6 +50,11 @@ class TrialAnswer:
         return bool(self.run["outcome"] == SELECTED)
 
     @property
+    def refusal_stages(self) -> list[Mapping[str, Any]]:
+        """The stages that took hosts away from the first instance."""
+        return [stage for stage in self.run["funnel"] if stage["hosts_out"] < stage["hosts_in"]]
+
+    @property
     def duration_us(self) -> int:
         """Of the dry run alone."""
         return int(self.run["duration_us"])

@@ -12,6 +12,7 @@ from servers.api.serializers.audit_log import AuditLogEntryOutput
 
 register = template.Library()
 HISTORY_SHOWN = 8
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 @register.inclusion_tag("components/audit_entries.html", takes_context=True)
@@ -43,13 +44,16 @@ def audit_verb(action: str) -> str:
 
 @register.filter
 def audit_value(value: Any) -> str:
-    """A value of an entry on one line."""
+    """A value of an entry on one line; of keys and values those that say something."""
+    if value in _NOTHING:
+        return gettext("nothing")
     match value:
-        case None | "" | [] | {}:
-            return gettext("nothing")
         case bool():
             return gettext("yes") if value else gettext("no")
         case str():
             return value
+        case dict():
+            said = ((name, one) for name, one in value.items() if one not in _NOTHING)
+            return ", ".join(f"{name}: {audit_value(one)}" for name, one in said) or gettext("nothing")
         case _:
             return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
+from django.forms import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext
 
@@ -58,6 +59,18 @@ class ReadOnlyAdmin(LargeTableAdmin):
     def has_operate_permission(self, request: HttpRequest) -> bool:
         """Who may use the actions: whoever may change such rows by Django's permissions."""
         return bool(request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}"))
+
+
+class LabelledFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not generic at run time
+    """Forms in a table, whose fields are labelled by the head of their column. Each says it itself, too, for whoever
+    hears the page read.
+    """
+
+    def add_fields(self, form: Any, index: Any) -> None:
+        """Also with the label of each."""
+        super().add_fields(form, index)
+        for field in form.fields.values():
+            field.widget.attrs.setdefault("aria-label", field.label or "")
 
 
 class ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]  # not generic at run time

@@ -127,7 +127,7 @@ def owner_words(failure: FailureClass, *, step: str, message: str) -> str:
     may name hosts, paths and how large a host is.
     """
     said = f"{FAILURE_RULES[failure].words} (class {failure.value}, step {step})"
-    return f"{said}: {message}." if failure is FailureClass.USER else f"{said}."
+    return f"{said}: {message.removesuffix('.')}." if failure is FailureClass.USER else f"{said}."
 
 
 def may_go_on(failure: FailureClass, *, attempts: int, attempts_allowed: int, is_host_forced: bool) -> bool:

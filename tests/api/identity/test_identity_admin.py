@@ -52,6 +52,13 @@ def test_page_opens(admin: Client, page: str) -> None:
     assert admin.get(f"/admin/identity/{page}").status_code == 200
 
 
+def test_every_field_of_a_role_below_a_user_says_what_it_is(admin: Client) -> None:
+    somebody = RoleAssignment.objects.order_by("pk")[0].user_id
+    shown = admin.get(f"/admin/identity/user/{somebody}/change/").text
+
+    assert [f'aria-label="{name}"' in shown for name in ("Project", "Role", "Delete")] == [True] * 3
+
+
 @pytest.mark.parametrize("page", ["user", "project", "token", "roleassignment"])
 def test_search_works(admin: Client, page: str) -> None:
     assert admin.get(f"/admin/identity/{page}/?q=demo").status_code == 200

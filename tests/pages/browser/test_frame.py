@@ -5,7 +5,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from controlplane.identity.models import Project
 from tests.worlds.cloud import People, active
+from tests.worlds.volumes import volume_row
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
@@ -111,3 +113,21 @@ def test_search_menu_and_undo_need_no_script(open_page: OpenPage, people: People
     page.locator("main form button").first.click()
     page.get_by_role("button", name="Undo: unlock").click()
     page.get_by_text("Unlock: done for web-1.").wait_for()
+
+
+def test_boxes_of_questions_open_inside_the_page_wherever_their_buttons_stand(
+    open_page: OpenPage, people: People
+) -> None:
+    volume = volume_row(Project.objects.get(pk=people.member.project_id), name="data")
+    page = open_page(viewport={"width": 700, "height": 900})
+    page.goto(f"/volumes/{volume.pk}/")
+
+    lefts = []
+    for question in page.locator(".head details.confirm").all():
+        question.locator("summary").press("Enter")
+        lefts.append(question.locator(".confirm-box").evaluate("box => box.getBoundingClientRect().left"))
+        page.keyboard.press("Escape")
+        expect(question.locator("summary")).to_be_focused()
+
+    assert len(lefts) > 4
+    assert min(lefts) >= 0

@@ -80,10 +80,11 @@ def test_failed_build_names_class_and_step_to_its_owner(failure_class: FailureCl
     assert TEXT in read_by(who.admin, made)
 
 
-def test_owner_reads_what_is_wrong_with_the_own_request() -> None:
+@pytest.mark.parametrize("stop", ["", "."])
+def test_owner_reads_what_is_wrong_with_the_own_request(stop: str) -> None:
     who = world.cloud("h1")
     made = built_by_hand(who)
-    world.fail_build("h1", FailureClass.USER, "user data is not base64")
+    world.fail_build("h1", FailureClass.USER, f"user data is not base64{stop}")
     assert fault(made).message == "The request cannot be built (class user, step spawning): user data is not base64."
 
 
