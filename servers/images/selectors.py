@@ -26,21 +26,21 @@ def images_visible(*, caller: Caller) -> QuerySet[Image]:
 
     Its project's own, public and community ones, and those that are shared with its project, whatever that said to it.
     """
-    return _kept() if caller.sees_all else _visible_in(caller.project_id)
+    return _not_deleted() if caller.sees_all else _visible_in(caller.project_id)
 
 
-def _kept() -> QuerySet[Image]:
+def _not_deleted() -> QuerySet[Image]:
     return Image.objects.exclude(status=ImageStatus.DELETED)
 
 
 def _visible_in(project_id: uuid.UUID) -> QuerySet[Image]:
     shared, open_to_all = _shared_with(project_id), [Visibility.PUBLIC.value, Visibility.COMMUNITY.value]
-    return _kept().filter(
+    return _not_deleted().filter(
         Q(visibility__in=open_to_all) | Q(project_id=project_id) | Q(visibility=Visibility.SHARED, pk__in=shared)
     )
 
 
-_ONE = PreparedQuery("image_one", lambda pk: _kept().filter(pk=pk), types=["uuid"])
+_ONE = PreparedQuery("image_one", lambda pk: _not_deleted().filter(pk=pk), types=["uuid"])
 _ONE_IN = PreparedQuery(
     "image_one_in", lambda pk, project_id: _visible_in(project_id).filter(pk=pk), types=["uuid", "uuid"]
 )
