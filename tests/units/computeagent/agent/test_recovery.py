@@ -8,7 +8,7 @@ import pytest
 from computeagent.agent.loop import Agent
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.bounds import ORPHANS_MAX
-from computeagent.protocol.guests import GuestReturn
+from computeagent.protocol.guests import GuestReturn, GuestSpec
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
 from tests.fixtures.patience import eventually
@@ -88,6 +88,42 @@ def test_work_that_needs_a_guest_which_the_host_lost_finds_it_again(world: World
     eventually(lambda: work.state == "done")
     assert world.driver.verbs[:4] == ["open", "spawn", "pause", "unpause"]
     assert world.conductor.returns == [GuestReturn(guest.uuid, PowerState.NOSTATE)]
+
+
+def _work_is_open(world: World, guest: GuestSpec) -> None:
+    """And nobody's to take for now."""
+    world.conductor.sends_wakeups = False
+    work = world.conductor.order(WorkKind.ATTACH_VOLUME, guest)
+    work.state, work.owner, work.lease_until = "running", "h2:1:other", time.monotonic() + 3600
+
+
+@pytest.mark.parametrize("task", ["block_device_mapping", "networking"])
+@pytest.mark.parametrize(("vm_state", "found"), [("active", PowerState.SHUTDOWN), ("rescued", PowerState.NOSTATE)])
+def test_guest_that_gets_a_device_when_its_host_restarts_is_brought_back(
+    world: World, task: str, vm_state: str, found: PowerState
+) -> None:
+    """Its work goes on afterwards, and neither starts a guest nor ends one."""
+    guest = guest_spec()
+    row = world.conductor.place(guest, vm_state=vm_state)
+    row.task_state = task
+    _work_is_open(world, guest)
+    if found is not PowerState.NOSTATE:
+        world.driver.running[guest.uuid] = found
+    world.start()
+    eventually(lambda: world.conductor.returns == [GuestReturn(guest.uuid, found)])
+    assert world.driver.running == {guest.uuid: PowerState.RUNNING}
+
+
+@pytest.mark.parametrize("task", ["block_device_mapping", "networking"])
+def test_guest_that_is_being_built_is_left_to_its_work(world: World, task: str) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest, vm_state="building")
+    row.task_state = task
+    _work_is_open(world, guest)
+    later = world.conductor.place(guest_spec())
+    world.start()
+    eventually(lambda: later.power_state is PowerState.RUNNING)
+    assert world.driver.verbs.count("spawn") == 1
 
 
 def test_guest_that_is_to_be_deleted_is_not_brought_back(world: World) -> None:
