@@ -4,7 +4,7 @@ from django.apps import AppConfig
 from django.core.signals import request_started
 
 from controlplane.infra import kill_points
-from controlplane.infra.kept_connections import ended_connections_close
+from controlplane.infra.persistent_connections import ended_connections_close
 from controlplane.kernel.kill_points import is_on
 
 

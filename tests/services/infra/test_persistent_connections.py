@@ -1,10 +1,10 @@
-"""A connection that is kept and that the server ended is no failure of the next request."""
+"""A persistent connection that the server ended is no failure of the next request."""
 
 import pytest
 from django.core.signals import request_started
 from django.db import connection
 
-from controlplane.infra.kept_connections import has_unread
+from controlplane.infra.persistent_connections import has_unread
 from tests.fixtures.patience import eventually
 
 pytestmark = [
