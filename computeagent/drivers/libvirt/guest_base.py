@@ -13,7 +13,7 @@ from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, gue
 from computeagent.drivers.libvirt.guest_xml import GuestMetadata, guest_xml
 from computeagent.drivers.libvirt.host_profile import HostProfile
 from computeagent.drivers.libvirt.node_devices import pci_devices
-from computeagent.drivers.libvirt.state_reasons import ended_as_reported, state_reason
+from computeagent.drivers.libvirt.state_reasons import state_reason, without_false_crash
 from computeagent.drivers.libvirt.volume_xml import volumes_in
 from computeagent.protocol.guests import GuestFacts, GuestSpec
 from computeagent.protocol.pci import PciDeviceRecord
@@ -66,7 +66,7 @@ class GuestBase:
                 volumes=volumes_in(live) if self._profile.runs_guests else None,
             )
         # Asked last: the guest may have ended while it was looked at, and what ended it is told before its end is.
-        return ended_as_reported(facts, self._connection.histories.of(domain.UUIDString()))
+        return without_false_crash(facts, self._connection.histories.of(domain.UUIDString()))
 
     def _ours(self, conn: Any) -> list[tuple[Any, GuestMetadata]]:
         marked = ((domain, metadata_of(domain)) for domain in conn.listAllDomains(0))

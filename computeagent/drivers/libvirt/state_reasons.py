@@ -89,7 +89,7 @@ def state_reason(domain: Any, history: GuestHistory) -> tuple[str, str]:
     return "", ""
 
 
-def ended_as_reported(facts: GuestFacts, history: GuestHistory) -> GuestFacts:
+def without_false_crash(facts: GuestFacts, history: GuestHistory) -> GuestFacts:
     """The same, but that a guest which its watchdog powered off is off: libvirt alone calls that a crash."""
     if facts.power_state is PowerState.CRASHED and history.is_off_by_watchdog:
         return replace(facts, power_state=PowerState.SHUTDOWN, reason="", details="")

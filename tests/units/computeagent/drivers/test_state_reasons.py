@@ -7,8 +7,8 @@ from computeagent.drivers.libvirt.state_reasons import (
     NO_HISTORY,
     GuestHistories,
     GuestHistory,
-    ended_as_reported,
     state_reason,
+    without_false_crash,
 )
 from computeagent.protocol.guests import GuestFacts
 from computeagent.protocol.power import PowerState, StateReason
@@ -83,10 +83,10 @@ def test_watchdog_that_powers_a_guest_off_is_remembered_until_the_next_start() -
 def test_guest_that_its_watchdog_powered_off_is_off_whenever_it_was_looked_at() -> None:
     off = GuestHistory(watchdog_fired=1, is_off_by_watchdog=True)
     crashed = GuestFacts(PowerState.CRASHED, reason=StateReason.CRASHED)
-    assert ended_as_reported(crashed, off) == GuestFacts(PowerState.SHUTDOWN)
-    assert ended_as_reported(GuestFacts(PowerState.CRASHED), off) == GuestFacts(PowerState.SHUTDOWN)
-    assert ended_as_reported(crashed, GuestHistory(watchdog_fired=1)) == crashed
-    assert ended_as_reported(GuestFacts(PowerState.RUNNING), off) == GuestFacts(PowerState.RUNNING)
+    assert without_false_crash(crashed, off) == GuestFacts(PowerState.SHUTDOWN)
+    assert without_false_crash(GuestFacts(PowerState.CRASHED), off) == GuestFacts(PowerState.SHUTDOWN)
+    assert without_false_crash(crashed, GuestHistory(watchdog_fired=1)) == crashed
+    assert without_false_crash(GuestFacts(PowerState.RUNNING), off) == GuestFacts(PowerState.RUNNING)
 
 
 def test_what_is_remembered_is_bounded() -> None:
