@@ -112,4 +112,5 @@ def test_guest_without_a_config_drive_learns_all_from_the_metadata_service(here:
     here.call("security-group-rules/", {"group": group, "direction": "ingress", "protocol": "tcp"})
     here.wait_for(lambda: ssh(here, key, floating, "true").returncode == 0)
     ask = "wget -q -O - http://169.254.169.254/latest/meta-data/"
-    assert ssh(here, key, floating, f"{ask}instance-id; {ask}public-ipv4").stdout.endswith(floating)
+    # The address answers before the guest's host has heard that it has one.
+    here.wait_for(lambda: ssh(here, key, floating, f"{ask}instance-id; {ask}public-ipv4").stdout.endswith(floating))

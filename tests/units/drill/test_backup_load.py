@@ -47,3 +47,13 @@ def test_without_any_backup_one_is_made_first_that_it_can_rest_on() -> None:
     posts = [body for method, path, body in asked([]) if (method, path) == ("POST", "volume-backups/")]
     assert [body.get("incremental", False) for body in posts] == [False, True]
     assert len({body["volume"] for body in posts}) == 1
+
+
+def test_where_nobody_answers_nothing_is_tried_again() -> None:
+    paths: list[str] = []
+
+    def dead(path: str, *_: Any, **__: Any) -> None:
+        paths.append(path)
+
+    BackupLoad(dead, random.Random(1)).make_by_bytes()
+    assert len(paths) == 2
