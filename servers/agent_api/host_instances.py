@@ -5,10 +5,10 @@ from collections import defaultdict
 
 from computeagent.protocol.guests import GuestSpec, InstanceOnHost, PortSpec
 from computeagent.protocol.power import PowerState
-from computeagent.protocol.work import WorkKind
 from controlplane.work.work import open_work_subjects
 from scheduling.topology.selectors.claims import topologies_of_instances, topology_of_instance
 from servers.agent_api.guest_spec import guest_spec
+from servers.instances.actions.table import WORK_WITHOUT_TASK
 from servers.models import Instance, Port
 from servers.networks.selectors.port_specs import port_specs
 from servers.volumes.selectors.guest_volumes import FLAVOR_DISKS, guest_disks
@@ -17,11 +17,11 @@ from servers.volumes.selectors.guest_volumes import FLAVOR_DISKS, guest_disks
 def instances_on_host(host: str) -> list[InstanceOnHost]:
     """Those that live, with all that their guests are made of. Nine queries, however many instances.
 
-    Work that only looks is no work on an instance here: it ends without its guest having come back.
+    Work without a task is no work on an instance here: it ends without its guest having come back.
     """
     instances = list(Instance.objects.filter(host=host, deleted_at__isnull=True))
     ids = [instance.pk for instance in instances]
-    busy = open_work_subjects(subjects=ids, other_than=[WorkKind.SCREENSHOT])
+    busy = open_work_subjects(subjects=ids, other_than=WORK_WITHOUT_TASK)
     ports: dict[uuid.UUID, list[PortSpec]] = defaultdict(list)
     rows = list(Port.objects.filter(instance_uuid__in=ids).order_by("position", "created_at", "pk"))
     specs = port_specs(rows)

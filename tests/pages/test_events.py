@@ -1,7 +1,7 @@
 """Who may be told of what, and what a page gets where there is no stream to be had."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import unescape
 from uuid import uuid4
 
@@ -10,9 +10,12 @@ from django.test import Client
 
 from controlplane.dashboard.events.page_feed import PageFeed, feeds_may_go_on
 from controlplane.identity.domain import Caller
+from controlplane.identity.domain.policy import rules_replace
+from controlplane.identity.domain.policy_file import policy_text_read
 from controlplane.identity.models import RoleAssignment, User
 from controlplane.infra.event_streams import places_offered
 from controlplane.launcher.web.streams import StreamOffer, StreamRoom
+from servers.bulk.services.jobs import bulk_job_create
 from tests.worlds.cloud import People, active, create
 
 AsPerson = Callable[[Caller], Client]
@@ -38,13 +41,40 @@ def test_admin_watches_everything(people: People, as_person: AsPerson) -> None:
     assert told == {"hosts", "host:h1", "work", "instances", own, f"instance:{made.pk}"}
 
 
-@pytest.mark.parametrize("path", ["/", "/instances/", "/volumes/", "/bulk-jobs/"])
-@pytest.mark.parametrize("who", ["admin", "member", "reader"])
-def test_page_watches_what_its_reader_may_be_told_of(people: People, as_person: AsPerson, who: str, path: str) -> None:
-    client = as_person(getattr(people, who))
+def watched(client: Client, path: str) -> set[str]:
+    """What the page asks to be told of."""
     asked = re.findall('data-watch="([^"]+)"', client.get(path).text)
-    watches = [one.removeprefix("watch=") for each in asked for one in unescape(each).split("&")]
-    assert not watches or isinstance(topics(client, *watches), set)
+    return {one.removeprefix("watch=") for each in asked for one in unescape(each).split("&")}
+
+
+@pytest.mark.parametrize("who", ["admin", "member", "reader"])
+def test_page_watches_what_its_reader_may_be_told_of(people: People, as_person: AsPerson, who: str) -> None:
+    job = bulk_job_create(caller=people.member, action="lock", ids=[active(people.member, "web").pk])
+    client, of_admins = as_person(getattr(people, who)), who == "admin"
+    wanted = {
+        "/": {"instances:all", "hosts"} if of_admins else {"instances"},
+        "/instances/": {"instances"},
+        "/volumes/": {"volumes"},
+        "/bulk-jobs/": {"work"} if of_admins else set(),
+        f"/bulk-jobs/{job.pk}/": {"work"} if of_admins else set(),
+    }
+    assert {path: watched(client, path) for path in wanted} == wanted
+    assert all(isinstance(topics(client, *watches), set) for watches in wanted.values() if watches)
+
+
+@pytest.fixture
+def members_see_work() -> Iterator[None]:
+    rules_replace(policy_text_read("work:read: [member]"))
+    yield
+    rules_replace({})
+
+
+@pytest.mark.usefixtures("members_see_work")
+def test_member_who_may_see_work_is_told_of_it_on_both_pages_of_bulk_jobs(people: People, as_person: AsPerson) -> None:
+    job = bulk_job_create(caller=people.member, action="lock", ids=[active(people.member, "web").pk])
+    client = as_person(people.member)
+    assert [watched(client, path) for path in ("/bulk-jobs/", f"/bulk-jobs/{job.pk}/")] == [{"work"}, {"work"}]
+    assert topics(client, "work") == {"work"}
 
 
 @pytest.mark.parametrize("who", ["member", "reader"])

@@ -157,6 +157,7 @@ def bulk_job_detail(request: HttpRequest, caller: Caller, job_id: uuid.UUID) -> 
         "is_own": job.user_id == caller.user_id and job.project_id == caller.own_project_id and caller.can_write,
         "may_cancel": caller.can_write,
         "is_live": progress.is_open,
+        "watch": BULK_JOBS.watch_of(caller),
         "opposite": None if progress.is_open else _opposite(caller, job),
     }
     template = "dashboard/bulk_jobs/live.html" if is_htmx(request) else "dashboard/bulk_jobs/detail.html"

@@ -10,6 +10,7 @@ from django_filters import FilterSet
 from controlplane.dashboard.texts import Shown
 from controlplane.identity.domain import Caller
 from controlplane.identity.domain.saved_view import LISTS
+from controlplane.identity.policy import allows
 
 Asked = Mapping[str, str]
 """The last value of each parameter that was sent."""
@@ -166,6 +167,10 @@ class ListDeclaration:
     def filters_of(self, caller: Caller) -> tuple[ListFilter, ...]:
         """Those that the caller may use."""
         return tuple(one for one in self.filters if caller.is_admin or not one.is_for_admins)
+
+    def watch_of(self, caller: Caller) -> str:
+        """What a page of its rows asks to be told of; empty where the caller may not be."""
+        return self.watch if not self.watch_rule or allows(caller, self.watch_rule) else ""
 
     def switches_of(self, caller: Caller) -> tuple[ListSwitch, ...]:
         """Only admins see more than one project."""

@@ -16,7 +16,6 @@ from controlplane.dashboard.lists.times import time_asked, with_offset
 from controlplane.dashboard.pages import LONGEST_FILTER
 from controlplane.dashboard.texts import Shown, translated
 from controlplane.identity.domain import Caller
-from controlplane.identity.policy import allows
 from controlplane.infra.reader_texts import refusal_text
 from controlplane.infra.reader_time import time_text
 from controlplane.kernel.errors import InvalidFields, KilonovaError
@@ -317,10 +316,8 @@ class ListQuery:
     @cached_property
     def watch(self) -> str:
         """What the page wants to be told of; nothing where its reader may not be."""
-        if self.declaration.watch_rule and not allows(self.caller, self.declaration.watch_rule):
-            return ""
-        is_wide = any(one.is_on for one in self.switches)
-        return self.declaration.watch + (":all" if is_wide else "")
+        watch = self.declaration.watch_of(self.caller)
+        return f"{watch}:all" if watch and any(one.is_on for one in self.switches) else watch
 
     @cached_property
     def hidden(self) -> list[tuple[str, str]]:

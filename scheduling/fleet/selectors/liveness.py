@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from django.db.models import BooleanField, Case, CharField, QuerySet, Value, When
 from django.db.models.functions import Now
@@ -105,15 +105,6 @@ def _status() -> Case:
     )
 
 
-class _Read(Protocol):
-    """A service as `_reading` reads it."""
-
-    host: str
-    last_seen_up: datetime | None
-    forced_down: bool
-    asked_at: datetime
-
-
 def _reading(services: QuerySet[Service]) -> QuerySet[Service]:
     """With the database's time: to ask it whether they are up would be half of the query's CPU."""
     return services.order_by().annotate(asked_at=Now())
@@ -129,11 +120,11 @@ def hosts_liveness(hosts: Collection[str]) -> dict[str, HostLiveness]:
     rows: Iterable[Any] = (
         _OF_HOST.run([*hosts]) if len(hosts) == 1 else _reading(Service.objects.filter(host__in=hosts))
     )
-    return {row.host: _liveness(row) for row in rows}
+    return {row.host: _liveness(row, row.asked_at) for row in rows}
 
 
-def _liveness(service: _Read) -> HostLiveness:
-    is_up = was_up(at=service.asked_at, last_seen_up=service.last_seen_up, forced_down=service.forced_down)
+def _liveness(service: Service, at: datetime) -> HostLiveness:
+    is_up = was_up(at=at, last_seen_up=service.last_seen_up, forced_down=service.forced_down)
     said = (status for column, status in _SAID.items() if getattr(service, column))
     status = next(said, HostStatus.UP if is_up else HostStatus.UNKNOWN)
     silence = None if is_up else SilentHost(service.host, service.last_seen_up, service.forced_down)

@@ -27,30 +27,25 @@ def _visible_in(project_id: uuid.UUID) -> QuerySet[Flavor]:
     return Flavor.objects.filter(Q(is_public=True) | Exists(given), disabled=False)
 
 
-_NAMED = PreparedQuery(
-    "flavor_named", lambda name: Flavor.objects.filter(Q(name=name) | Q(given_id=name)), types=["text"]
+def _called(flavors: QuerySet[Flavor], reference: str, pk: uuid.UUID) -> QuerySet[Flavor]:
+    return flavors.filter(Q(name=reference) | Q(given_id=reference) | Q(pk=pk))
+
+
+_NO_ID = uuid.UUID(int=0)
+_CALLED = PreparedQuery(
+    "flavor_called", lambda text, pk: _called(Flavor.objects.all(), text, pk), types=["text", "uuid"]
 )
-_NAMED_BY_ID = PreparedQuery(
-    "flavor_named_by_id", lambda name, pk: Flavor.objects.filter(Q(name=name) | Q(pk=pk)), types=["text", "uuid"]
-)
-_NAMED_IN = PreparedQuery(
-    "flavor_named_in",
-    lambda name, project: _visible_in(project).filter(Q(name=name) | Q(given_id=name)),
-    types=["text", "uuid"],
-)
-_NAMED_BY_ID_IN = PreparedQuery(
-    "flavor_named_by_id_in",
-    lambda name, pk, project: _visible_in(project).filter(Q(name=name) | Q(pk=pk)),
+_CALLED_IN = PreparedQuery(
+    "flavor_called_in",
+    lambda text, pk, project: _called(_visible_in(project), text, pk),
     types=["text", "uuid", "uuid"],
 )
 
 
-def _named(caller: Caller, reference: str, pk: uuid.UUID | None) -> list[Flavor]:
+def _flavors_called(caller: Caller, reference: str, pk: uuid.UUID | None) -> list[Flavor]:
     """Those of `flavors_visible` with this name or id, in the order of lists. One query."""
-    asked = [reference, *([uuid_value(pk)] if pk else [])]
-    if caller.sees_all:
-        return (_NAMED_BY_ID if pk else _NAMED).run(asked)
-    return (_NAMED_BY_ID_IN if pk else _NAMED_IN).run([*asked, uuid_value(caller.project_id)])
+    asked = [reference, uuid_value(pk or _NO_ID)]
+    return _CALLED.run(asked) if caller.sees_all else _CALLED_IN.run([*asked, uuid_value(caller.project_id)])
 
 
 def flavor_projects(*, flavor_id: uuid.UUID) -> list[tuple[uuid.UUID, str]]:
@@ -87,7 +82,7 @@ def flavor_ids_known_as(*, wire_id: str) -> list[uuid.UUID]:
 def flavor_for_instance(*, caller: Caller, reference: str) -> Flavor:
     """The flavor with this id or name, if it takes new instances. Raises Invalid for the field `flavor`."""
     pk = parse_uuid(reference)
-    rows = _named(caller, reference, pk)
+    rows = _flavors_called(caller, reference, pk)
     flavor = next((row for row in rows if row.pk == pk or row.given_id == reference), next(iter(rows), None))
     if flavor is None:
         raise Invalid(_("Flavor {reference:.80} does not exist.", reference=reference), field="flavor")

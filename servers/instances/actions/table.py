@@ -13,6 +13,7 @@ from servers.instances.actions.rescue import CHANGE_PASSWORD, REBUILD, RESCUE, U
 from servers.instances.actions.rule import ActionRule
 from servers.instances.actions.volumes import ATTACH_VOLUME, DETACH_VOLUME
 from servers.instances.actions.watching import SCREENSHOT
+from servers.states import TaskState
 
 ACTIONS: dict[str, ActionRule] = {
     rule.name: rule
@@ -66,6 +67,9 @@ AT_ONCE = frozenset(name for name, rule in ACTIONS.items() if rule.changes is no
 
 ACTION_OF_WORK: dict[str, ActionRule] = {rule.work: rule for rule in ACTIONS.values() if rule.work is not None}
 """By the kind of work that a host's agent does for it."""
+
+WORK_WITHOUT_TASK = frozenset(kind for kind, rule in ACTION_OF_WORK.items() if rule.task is TaskState.NONE)
+"""Kinds of work that leave the guest as it is, or as they find it: it is not theirs to bring it back."""
 
 HOST_ACTIONS: dict[str, ActionRule] = {
     kind: rule for kind, rule in ACTION_OF_WORK.items() if rule not in (CREATE, DELETE, SCREENSHOT)

@@ -28,10 +28,29 @@ class NotProvided:
     possible: tuple[str, ...] = ()
     is_switch: bool = False
 
+    @property
+    def is_prefix(self) -> bool:
+        """Whether it is about all keys that begin so."""
+        return self.key.endswith((":", "_"))
+
     def refuses(self, key: str, value: str) -> bool:
         """Whether this value of this key cannot be given."""
-        is_meant = key.startswith(self.key) if self.key.endswith((":", "_")) else key == self.key
+        is_meant = key.startswith(self.key) if self.is_prefix else key == self.key
         return is_meant and (is_true(value) if self.is_switch else value.lower() not in self.possible)
+
+
+class _Rules:
+    """Rules by their key: a list of images asks for each property of each of them."""
+
+    def __init__(self, rules: Iterable[NotProvided]) -> None:
+        self._by_key = {rule.key: rule for rule in rules if not rule.is_prefix}
+        self._prefixes = [rule for rule in rules if rule.is_prefix]
+
+    def why(self, key: str, value: str) -> str:
+        """Why this value of this key cannot be given; empty where it can."""
+        exact = self._by_key.get(key)
+        about = self._prefixes if exact is None else [exact]
+        return next((rule.why for rule in about if rule.refuses(key, value)), "")
 
 
 _VMWARE = _("it is for VMware, and there is no VMware hypervisor here")
@@ -85,6 +104,8 @@ IMAGE_KEYS: tuple[NotProvided, ...] = (
     NotProvided("hw_ipxe_boot", _("no guest boots a CD that configures the network"), is_switch=True),
 )
 
+_FLAVOR_RULES, _IMAGE_RULES = _Rules(FLAVOR_KEYS), _Rules(IMAGE_KEYS)
+
 WITHOUT_EFFECT: tuple[str, ...] = (
     "hw_device_id",
     "hw_disk_type",
@@ -107,12 +128,12 @@ has a virtio random number generator, unless the flavor forbids it)."""
 
 def flavor_refusals(specs: Pairs) -> list[str]:
     """Why no instance is made of a flavor with these extra specs, whatever its image says."""
-    return list(_refusals(_("flavor"), FLAVOR_KEYS, specs))
+    return list(_refusals(_("flavor"), _FLAVOR_RULES, specs))
 
 
 def image_refusals(properties: Mapping[str, Any]) -> list[str]:
     """Why no instance is made of an image with these properties, whatever its flavor says."""
-    return list(_refusals(_("image"), IMAGE_KEYS, present_words(properties)))
+    return list(_refusals(_("image"), _IMAGE_RULES, present_words(properties)))
 
 
 def not_provided(specs: Pairs, properties: Pairs) -> Iterator[str]:
@@ -125,10 +146,9 @@ def not_provided(specs: Pairs, properties: Pairs) -> Iterator[str]:
     yield from _quotas(specs)
 
 
-def _refusals(owner: str, rules: Iterable[NotProvided], pairs: Pairs) -> Iterator[str]:
+def _refusals(owner: str, rules: _Rules, pairs: Pairs) -> Iterator[str]:
     for key, value in pairs.items():
-        why = next((rule.why for rule in rules if rule.refuses(key, value)), "")
-        if why:
+        if why := rules.why(key, value):
             yield _(
                 "{key}={value:.80} of the {owner} cannot be given to a guest: {why}.",
                 key=key,

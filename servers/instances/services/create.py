@@ -232,12 +232,11 @@ def _rows_write(caller: Caller, wanted: InstanceCreate, parts: _Parts, count: in
         for index in range(count)
     ]
     BuildRequest.objects.bulk_create(requests)
-    if wanted.admin_pass or wanted.personality:
-        first_boot_store(
-            instance_ids=[one.instance_uuid for one in requests],
-            admin_pass=wanted.admin_pass,
-            personality=wanted.personality,
-        )
+    first_boot_store(
+        instance_ids=[one.instance_uuid for one in requests],
+        admin_pass=wanted.admin_pass,
+        personality=wanted.personality,
+    )
     requests_changed(requests)
     RequestSpec.objects.bulk_create(
         RequestSpec(

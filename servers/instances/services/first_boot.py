@@ -18,8 +18,7 @@ PURPOSE = b"kilonova first boot"
 def first_boot_store(
     *, instance_ids: Sequence[uuid.UUID], admin_pass: str, personality: Sequence[Mapping[str, str]]
 ) -> None:
-    """Keep them for these instances, in the caller's transaction; in place of what was kept for them before."""
-    FirstBootData.objects.filter(instance_uuid__in=instance_ids).delete()
+    """Keep them for these new instances, in the caller's transaction."""
     if not (admin_pass or personality):
         return
     files = [{"path": each["path"], "contents": "".join(each["contents"].split())} for each in personality]
@@ -27,6 +26,12 @@ def first_boot_store(
     FirstBootData.objects.bulk_create(
         FirstBootData(instance_uuid=instance_id, encrypted=encrypted) for instance_id in instance_ids
     )
+
+
+def first_boot_replace(*, instance_id: uuid.UUID, admin_pass: str, personality: Sequence[Mapping[str, str]]) -> None:
+    """Keep them for an instance that boots anew, in place of what was kept for it before."""
+    first_boot_erase(instance_id)
+    first_boot_store(instance_ids=[instance_id], admin_pass=admin_pass, personality=personality)
 
 
 def first_boot_read(instance: Instance) -> FirstBoot:

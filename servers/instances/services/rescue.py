@@ -42,7 +42,7 @@ from servers.instances.domain.rescue_rules import rescue_bus_reasons, rescue_pas
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.scheduling_facts import fleet_facts
 from servers.instances.services.config_parts import NOT_OF_VOLUMES, injected_files_check, metadata_check
-from servers.instances.services.first_boot import first_boot_store
+from servers.instances.services.first_boot import first_boot_replace
 from servers.instances.services.host_action import host_action_begin
 from servers.instances.services.metadata_changes import guest_documents_changed
 from servers.instances.services.request_parts import image_problems, keypair_named, machines_at, problems_together
@@ -88,7 +88,7 @@ def instance_rebuild(*, caller: Caller, instance_id: uuid.UUID, wanted: Instance
             boot_volume_reimage(instance_uuid=row.pk, image=image)
         _begin(row, REBUILD, caller, changes)
         _spec_image(row, new)
-        first_boot_store(instance_ids=[row.pk], admin_pass=wanted.admin_pass, personality=wanted.personality)
+        first_boot_replace(instance_id=row.pk, admin_pass=wanted.admin_pass, personality=wanted.personality)
         row.refresh_from_db()
         guest_documents_changed(row)
     return row
@@ -138,7 +138,7 @@ def instance_rescue(*, caller: Caller, instance_id: uuid.UUID, image: str = "", 
     with transaction.atomic():
         row = _locked(instance, caller, RESCUE.name)
         _begin(row, RESCUE, caller, {"rescue_image": snapshot})
-        first_boot_store(instance_ids=[row.pk], admin_pass=admin_pass, personality=())
+        first_boot_replace(instance_id=row.pk, admin_pass=admin_pass, personality=())
     row.refresh_from_db()
     return row
 

@@ -11,11 +11,15 @@ from tests.worlds import cloud as world
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_picture_that_somebody_waits_for_keeps_no_guest_from_being_brought_back() -> None:
-    """Agents leave instances alone on which work is open, since it finds or makes their guest: a picture does not."""
+def test_work_without_a_task_keeps_no_guest_from_being_brought_back() -> None:
+    """Agents leave instances alone on which work is open, since it finds or makes their guest. A picture does not, nor
+    does an interrupt.
+    """
     who = world.cloud("h1")
-    watched, rebooted = (world.active(who.member, name) for name in ("watched", "rebooted"))
+    watched, dumped, rebooted = (world.active(who.member, name) for name in ("watched", "dumped", "rebooted"))
     Instance.objects.update(power_state="running")
     screenshot_request(caller=who.member, instance_id=watched.pk)
+    instance_act(caller=who.member, instance_id=dumped.pk, action="trigger_crash_dump")
     instance_act(caller=who.member, instance_id=rebooted.pk, action="reboot")
-    assert {one.name: one.has_open_work for one in instances_on_host("h1")} == {"watched": False, "rebooted": True}
+    busy = {one.name: one.has_open_work for one in instances_on_host("h1")}
+    assert busy == {"watched": False, "dumped": False, "rebooted": True}
