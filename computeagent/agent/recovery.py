@@ -20,8 +20,17 @@ DOWN = (PowerState.SHUTDOWN, PowerState.CRASHED, PowerState.NOSTATE)
 NOT_PAUSED = (PowerState.NOSTATE, PowerState.RUNNING)
 NEED_THEIR_GUEST = ("pausing", "unpausing", "suspending")
 """Tasks that would fail on a guest which the host lost, and leave its instance without one."""
-DEVICE_TASKS = ("networking", "block_device_mapping")
-"""A card or a volume comes or goes, which neither starts a guest nor ends it."""
+GUEST_STAYS = (
+    "networking",
+    "block_device_mapping",
+    "image_snapshot",
+    "image_snapshot_pending",
+    "image_pending_upload",
+    "image_uploading",
+    "image_backup",
+    "updating_password",
+)
+"""Tasks that neither start a guest nor end it: a device comes or goes, its disk is copied, its password is set."""
 
 
 def recover(context: AgentContext) -> None:
@@ -31,7 +40,7 @@ def recover(context: AgentContext) -> None:
     returns: list[GuestReturn] = []
     facts: dict[str, GuestFacts] = {}
     for instance in instances:
-        if instance.has_open_work and instance.task_state not in (*NEED_THEIR_GUEST, *DEVICE_TASKS):
+        if instance.has_open_work and instance.task_state not in (*NEED_THEIR_GUEST, *GUEST_STAYS):
             continue
         found = _recover_one(context, instance, returns)
         if found is not None and not instance.has_open_work:
@@ -67,7 +76,7 @@ def _recover_one(context: AgentContext, instance: InstanceOnHost, returns: list[
 def _is_to_be_brought_back(context: AgentContext, instance: InstanceOnHost, found: PowerState) -> bool:
     if not context.options.resume_guests_state_on_host_boot:
         return False
-    if instance.task_state and instance.task_state not in DEVICE_TASKS:
+    if instance.task_state and instance.task_state not in GUEST_STAYS:
         is_known = instance.vm_state in ("active", "paused")
         return is_known and instance.task_state in NEED_THEIR_GUEST and found is PowerState.NOSTATE
     # A paused guest that is off went off by itself: its instance follows and becomes stopped (Nova's rule).

@@ -12,7 +12,6 @@ from computeagent.agent.failures import StepFailed
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.image_upload import StepProgress, file_facts, image_send
 from computeagent.agent.power import report_failure
-from computeagent.agent.recovery import DOWN
 from computeagent.agent.steps import StepRecorder
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts, GuestSpec
@@ -51,8 +50,6 @@ def image_make(
     guest, image_id = held.guest, image_of(held)
     copying, summing, sending = names
     with steps.step(copying):
-        if held.lease.attempt > 1:
-            _run_again(context, held)
         context.driver.snapshot(guest, image_id, StepProgress(context, held, copying))
         found = context.driver.facts(guest.uuid)
     with ExitStack() as files:
@@ -63,19 +60,6 @@ def image_make(
         with steps.step(sending):
             image_send(context, held, file, facts, StepProgress(context, held, sending))
     return found or GuestFacts(PowerState.SHUTDOWN)
-
-
-def _run_again(context: AgentContext, held: HeldLease) -> None:
-    """Of a host that was switched off meanwhile: whoever recovers guests after a start leaves those with work alone."""
-    guest = held.guest
-    facts = context.driver.facts(guest.uuid)
-    is_down = facts is None or facts.power_state in DOWN
-    is_wanted = held.order.power_state_wanted is PowerState.RUNNING
-    if not (is_down and is_wanted and context.options.resume_guests_state_on_host_boot):
-        return
-    log.info("instance %s should run and does not: bringing it back", guest.uuid)
-    context.counts.add("brought_back")
-    guest_run(context, guest)
 
 
 def guest_run(context: AgentContext, guest: GuestSpec) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from computeagent.agent.recovery import GUEST_STAYS, NEED_THEIR_GUEST, recover
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.work import WorkKind
 from controlplane.identity.models import Project
@@ -17,6 +18,7 @@ from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
 from servers.models import Image, Instance, InstanceAction, InstanceActionEvent, InstanceFault
 from servers.repair.services.task_heal import lost_tasks_heal
+from servers.states import TaskState
 from tests.worlds import cloud as world
 from tests.worlds.agent_hands import Hands, built, people_and_image
 
@@ -180,15 +182,24 @@ def test_second_attempt_ends_what_the_first_began(who: world.People, hands: Hand
     assert b"".join(image_chunks(image.pk)).startswith(b"QFI")
 
 
-def test_guest_that_was_lost_with_its_host_runs_again_before_it_is_copied(who: world.People, hands: Hands) -> None:
+@pytest.mark.parametrize("is_begun", [True, False])
+def test_guest_that_was_lost_with_its_host_runs_again_before_it_is_copied(
+    who: world.People, hands: Hands, is_begun: bool
+) -> None:
     instance = built(who.member, hands)
     image = snapshot(who, instance)
-    hands.take(WorkKind.SNAPSHOT)
+    if is_begun:
+        hands.take(WorkKind.SNAPSHOT)
     hands.fake.stop(str(instance.pk), grace_s=0)
     conductor_connect().void_leases(host="h1", owner_prefix="h1:")
+    recover(hands.context)
     hands.do(WorkKind.SNAPSHOT)
     image.refresh_from_db()
     assert (image.status, states(instance)) == ("active", ("active", "", "running"))
+
+
+def test_tasks_by_which_agents_bring_guests_back_are_those_of_the_control_plane() -> None:
+    assert {*GUEST_STAYS, *NEED_THEIR_GUEST} <= {task.value for task in TaskState}
 
 
 def test_guest_that_was_off_stays_off(who: world.People, hands: Hands) -> None:
@@ -198,6 +209,7 @@ def test_guest_that_was_off_stays_off(who: world.People, hands: Hands) -> None:
     snapshot(who, instance)
     hands.take(WorkKind.SNAPSHOT)
     conductor_connect().void_leases(host="h1", owner_prefix="h1:")
+    recover(hands.context)
     hands.do(WorkKind.SNAPSHOT)
     assert states(instance) == ("stopped", "", "shutdown")
 

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from computeagent.agent.loop import Agent
+from computeagent.agent.recovery import GUEST_STAYS
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.bounds import ORPHANS_MAX
 from computeagent.protocol.guests import GuestReturn, GuestSpec
@@ -97,9 +98,9 @@ def _work_is_open(world: World, guest: GuestSpec) -> None:
     work.state, work.owner, work.lease_until = "running", "h2:1:other", time.monotonic() + 3600
 
 
-@pytest.mark.parametrize("task", ["block_device_mapping", "networking"])
+@pytest.mark.parametrize("task", GUEST_STAYS)
 @pytest.mark.parametrize(("vm_state", "found"), [("active", PowerState.SHUTDOWN), ("rescued", PowerState.NOSTATE)])
-def test_guest_that_gets_a_device_when_its_host_restarts_is_brought_back(
+def test_guest_beside_whose_work_the_host_restarts_is_brought_back(
     world: World, task: str, vm_state: str, found: PowerState
 ) -> None:
     """Its work goes on afterwards, and neither starts a guest nor ends one."""
