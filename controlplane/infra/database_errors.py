@@ -3,10 +3,14 @@
 import errno
 import sqlite3
 
+from django.db import InterfaceError, OperationalError
+
 from controlplane.kernel.errors import Unavailable
 from controlplane.kernel.texts import phrase as _
 
 PG_DISK_FULL = "53100"
+PG_ENDING = frozenset({"57P01", "57P02", "57P03"})
+"""States of a server that stops, ended after a crash, or is not up yet."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -31,3 +35,21 @@ def database_unavailable(error: BaseException) -> Unavailable:
             _("The database has no room left on its disk, so nothing can be changed now. Ask an administrator.")
         )
     return Unavailable(_("The database does not answer now. Try again in a moment."))
+
+
+def is_database_away(error: BaseException) -> bool:
+    """Whether it says that the database's server cannot be reached, has ended the connection, or is not up yet."""
+    if isinstance(error, InterfaceError):
+        return True
+    cause = error.__cause__
+    if not isinstance(error, OperationalError) or isinstance(cause, sqlite3.Error):
+        return False
+    code = getattr(cause, "pgcode", None)
+    return code is None or code in PG_ENDING
+
+
+def is_unforeseen(error: Exception) -> bool:
+    """Whether a log needs its traceback. Of a service that is away each try would bring the same one, as long as it
+    takes.
+    """
+    return not (isinstance(error, Unavailable) or is_database_away(error))

@@ -27,6 +27,7 @@ from django_q import cluster as django_q_cluster
 from django_q.conf import Conf
 from django_q.signals import pre_execute
 
+from controlplane.infra.database_errors import is_unforeseen
 from controlplane.work.conf import work_options
 
 log = logging.getLogger(__name__)
@@ -202,8 +203,9 @@ class CrashOnlyCluster:
                 try:
                     db.close_old_connections()
                     call()
-                except Exception:
-                    log.exception("periodic work failed; it runs again in %s s", seconds)
+                except Exception as error:
+                    is_traced = is_unforeseen(error)
+                    log.error("periodic work failed; it runs again in %s s: %s", seconds, error, exc_info=is_traced)
 
         threading.Thread(target=loop, daemon=True, name=f"every-{seconds}s").start()
 

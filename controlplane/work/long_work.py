@@ -19,6 +19,7 @@ from django.db import close_old_connections, connections
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from controlplane.infra.database_errors import is_unforeseen
 from controlplane.kernel.errors import Unavailable
 from controlplane.kernel.texts import phrase as _
 from controlplane.work.conf import work_options
@@ -74,8 +75,9 @@ class LongWorkThreads:
             except Unavailable as error:
                 log.warning("no wake-ups of long work for now: %s", error)
                 self._stopping.wait(WAIT_S)
-            except Exception:
-                log.exception("long work could not be looked for; again in %s s", WAIT_S)
+            except Exception as error:
+                is_traced = is_unforeseen(error)
+                log.error("long work could not be looked for; again in %s s: %s", WAIT_S, error, exc_info=is_traced)
                 close_old_connections()
                 self._stopping.wait(WAIT_S)
         waiter.close()

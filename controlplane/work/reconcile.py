@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from controlplane.infra.database_errors import is_unforeseen
 from controlplane.infra.db import db_now, later_sql, later_value, now_plus, now_sql
 from controlplane.infra.request_id import request_id_scope
 from controlplane.kernel.log_context import log_scope
@@ -110,8 +111,9 @@ def periodic_tasks_run(tasks: Sequence[PeriodicTask] | None = None) -> list[str]
             ran.append(task.name)
             try:
                 task.run()
-            except Exception:
-                log.exception("%s failed; it runs again in %s s", task.name, task.every_s)
+            except Exception as error:
+                is_traced = is_unforeseen(error)
+                log.error("%s failed; it runs again in %s s: %s", task.name, task.every_s, error, exc_info=is_traced)
     return ran
 
 

@@ -6,6 +6,7 @@ from servers.catalog.domain.device_profiles import ALIAS_KEY, AMOUNT_KEY, MAX_CO
 from servers.catalog.domain.extra_specs.rules import KeyRule
 from servers.catalog.domain.extra_specs.table import EXTRA_SPEC_RULES, extra_spec_complaint, rule_of
 from servers.images.domain.image_properties.table import PROPERTY_RULES, property_complaint, property_rule
+from servers.instances.domain.not_provided import flavor_refusals, image_refusals
 from servers.volumes.domain.volumes import QOS_LIMITS
 
 
@@ -28,12 +29,14 @@ EXTRA_SPECS = Vocabulary(
     _extra_spec,
     extra_spec_complaint,
     gettext_noop("This key is not in the table: it is kept as it is, and only host aggregates may look at it."),
+    lambda key, value: "".join(flavor_refusals({key: value})),
 )
 IMAGE_PROPERTIES = Vocabulary(
     [_known(rule) for rule in PROPERTY_RULES],
     _property,
     property_complaint,
     gettext_noop("This property is not in the table: it is kept as it is, and has no effect here."),
+    lambda key, value: "".join(image_refusals({key: value})),
 )
 
 

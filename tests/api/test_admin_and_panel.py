@@ -136,6 +136,19 @@ def test_editor_of_extra_specs_says_what_a_key_means_and_what_is_wrong(browser) 
     assert 'value="renamed"' in refused
 
 
+def test_editor_says_of_a_pair_that_is_taken_why_no_guest_gets_it(browser) -> None:
+    row = cloud.flavor()
+    Flavor.objects.filter(pk=row.pk).update(extra_specs={"hw:redirected_usb_ports": "2", "hw:sound_model": "ac97"})
+    page = text(browser, f"/admin/servers/flavor/{row.pk}/change/")
+    why = "cannot be given to a guest: no guest&#x27;s USB ports are redirected here."
+    assert f'<p class="pair-wrong">hw:redirected_usb_ports=2 of the flavor {why}</p>' in page
+    assert page.count("cannot be given to a guest") == 1
+    image = cloud.image()
+    Image.objects.filter(pk=image.pk).update(properties={"hw_disk_bus": "xen"})
+    page = text(browser, f"/admin/servers/image/{image.pk}/change/")
+    assert "hw_disk_bus=xen of the image cannot be given to a guest: disks are attached by one of virtio" in page
+
+
 @pytest.mark.parametrize(
     ("keys", "values", "said"),
     [

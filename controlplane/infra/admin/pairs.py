@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from controlplane.infra.reader_texts import said
 from controlplane.kernel.texts import Translate, gettext_noop
 
 BLANK_ROWS = 3
@@ -70,12 +71,15 @@ class KnownKey(NamedTuple):
 
 
 class Vocabulary(NamedTuple):
-    """What is known of the keys of one field: all of them, one that was typed, and what is wrong with a pair."""
+    """What is known of the keys of one field: all of them, one that was typed, what is wrong with a pair, and why
+    nothing can be made of one that is right.
+    """
 
     keys: Sequence[KnownKey]
     find: Callable[[str], KnownKey | None]
     complaint: Callable[[str, str], str] = lambda key, value: ""
     unknown: str = gettext_noop("This key is not known here: it is kept as it is.")
+    refusal: Callable[[str, str], str] = lambda key, value: ""
 
 
 def vocabulary_of(keys: Sequence[KnownKey], unknown: str) -> Vocabulary:
@@ -137,7 +141,8 @@ class PairsWidget(forms.Widget):
         found = self.vocabulary.find(key) if key else None
         wrong = self.vocabulary.complaint(key, value) if key and value else ""
         hint = found.hint if found else _(self.vocabulary.unknown) if key and not wrong else ""
-        return {"key": key, "value": value, "hint": hint, "wrong": wrong}
+        refused = said(self.vocabulary.refusal(key, value)) if key and value and not wrong else ""
+        return {"key": key, "value": value, "hint": hint, "wrong": wrong, "refused": refused}
 
 
 class KeyedTextField(forms.Field):

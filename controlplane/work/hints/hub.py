@@ -9,7 +9,7 @@ from typing import Protocol
 
 from django.db import connection
 
-from controlplane.kernel.errors import Unavailable
+from controlplane.infra.database_errors import is_unforeseen
 from controlplane.work.hints.carriers import HintListener, carrier
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class HintHub:
                     self._welcome(listener)
                     self._hand_out(listener.wait(LISTEN_S))
             except Exception as error:  # the one thread that all streams hang on
-                log.log(logging.WARNING, "hints are not heard: %s", error, exc_info=not isinstance(error, Unavailable))
+                log.warning("hints are not heard: %s", error, exc_info=is_unforeseen(error))
                 with self._lock:
                     if self._listener is listener:
                         self._is_listening = False

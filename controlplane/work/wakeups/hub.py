@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from django.db import close_old_connections, connection
 
+from controlplane.infra.database_errors import is_unforeseen
 from controlplane.kernel.errors import Unavailable
 from controlplane.kernel.texts import phrase as _
 from controlplane.work.wakeups.many_queues import ManyQueues, many_queues_open
@@ -88,7 +89,7 @@ class WakeupHub:
                 self._fail(wanted, error)
                 threading.Event().wait(REST_AFTER_FAILURE_S)
             except Exception as error:  # the one thread that all long polls hang on
-                log.exception("wake-ups could not be heard")
+                log.error("wake-ups could not be heard: %s", error, exc_info=is_unforeseen(error))
                 self._fail(wanted, Unavailable(_("wake-ups could not be heard: {name}", name=type(error).__name__)))
                 threading.Event().wait(REST_AFTER_FAILURE_S)
             finally:
