@@ -23,12 +23,13 @@ MAX_TAG_CHARACTERS = 60
 
 @dataclass(frozen=True, slots=True)
 class AddressRequest:
-    """An address that a port is to have: any of a subnet, this one of a subnet, or this one of whichever subnet of the
-    network it is in. At least one of both is given.
+    """An address that a port is to have: any of a subnet, this one of a subnet, this one of whichever subnet of the
+    network it is in, or any of this IP version. At least one of them is given.
     """
 
     subnet_id: uuid.UUID | None = None
     address: str = ""
+    ip_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def addresses_reasons(addresses: Sequence[AddressRequest]) -> Reasons:
     reasons, named = [], set()
     for each in addresses:
         if not each.address:
-            reasons += [] if each.subnet_id else [_("Each needs a subnet, an address or both.")]
+            reasons += [] if each.subnet_id or each.ip_version else [_("Each needs a subnet, an address or both.")]
         elif wrong := address_reasons(each.address):
             reasons += wrong
         elif (canonical := address_canonical(each.address)) in named:

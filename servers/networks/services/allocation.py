@@ -139,6 +139,8 @@ def _choice(need: AddressNeed, asked: AddressRequest, here: Sequence[Subnet]) ->
             _("Network {network_id} has no subnet {subnet_id}.", network_id=need.network_id, subnet_id=asked.subnet_id),
             field="fixed_addresses",
         )
+    if asked.ip_version is not None:
+        return tuple(row.pk for row in named if row.ip_version == asked.ip_version)
     if not asked.address:
         return (named[0].pk,)
     number = address_number(asked.address)

@@ -15,7 +15,6 @@ from controlplane.kernel.errors import Invalid, InvalidFields
 from controlplane.kernel.texts import phrase as _
 from servers.fields import Reasons, problems_found, refuse_if, text_reasons
 from servers.models import FloatingIP, IPAllocation, Network, Port, Router
-from servers.networks.domain.addresses import ranges_of
 from servers.networks.domain.errors import PortNotFound
 from servers.networks.domain.names import FloatingStatus, PortOwner
 from servers.networks.domain.ports import AddressRequest, PortRequest, address_canonical, address_reasons
@@ -74,11 +73,10 @@ def floating_ip_create(
         if target is not None:
             ports_with_networks_lock(Port.objects.filter(pk=target.port_id), more_networks=[network_id])
         network = external_network_get(caller=caller, network_id=network_id)
-        fixed = AddressRequest(address=address) if address else AddressRequest(_subnet_with_room(network))
         request = PortRequest(
             network_id=network.pk,
             project_id=None,
-            fixed=(fixed,),
+            fixed=(_address_asked(network, address),),
             group_ids=(),
             has_security=False,
             owner=PortOwner.FLOATING_IP,
@@ -167,19 +165,16 @@ def _refusing_races(work: Callable[[], T]) -> T:
         ) from error
 
 
-def _subnet_with_room(network: Network) -> uuid.UUID:
-    """The oldest of its IPv4 subnets with an address left in the pools; the last one where none has. Raises Invalid."""
-    subnets = list(network.subnets.filter(ip_version=4).order_by("created_at", "pk"))
-    if not subnets:
+def _address_asked(network: Network, address: str) -> AddressRequest:
+    """This one, or the first that is free in any of its IPv4 subnets, the oldest first. Raises Invalid."""
+    if address:
+        return AddressRequest(address=address)
+    if not network.subnets.filter(ip_version=4).exists():
         raise Invalid(
             _("External network {network} has no IPv4 subnet. {ipv4_alone}", network=network, ipv4_alone=IPV4_ALONE),
             field="network",
         )
-    for subnet in subnets:
-        taken = IPAllocation.objects.filter(subnet=subnet.pk).count()
-        if taken < sum(pool.size for pool in ranges_of(subnet.pools)):
-            return subnet.pk
-    return subnets[-1].pk
+    return AddressRequest(ip_version=4)
 
 
 def _hold(floating_ip_id: uuid.UUID, *, target: uuid.UUID | None = None, is_going: bool = False) -> FloatingIP:

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from controlplane.identity.models import Project
-from servers.models import FloatingIP, HostNetworkState, IPAllocation, Port
+from servers.models import FloatingIP, HostNetworkState, IPAllocation, Port, Subnet
 from servers.networks.domain.ports import AddressRequest
 from servers.networks.services.ports import ports_delete
 from tests.worlds import routing
@@ -61,6 +61,22 @@ def test_address_is_taken_put_before_a_port_moved_freed_and_given_back(crowd, pu
     assert (freed["port"], freed["fixed_address"], freed["router"], freed["status"]) == (None, None, None, "DOWN")
     assert client_of(crowd.member).delete(f"{FLOATING}{made['id']}/").status_code == 204
     assert not IPAllocation.objects.filter(address="203.0.113.3").exists()
+
+
+@pytest.mark.parametrize(
+    ("of_services", "outside", "free"),
+    [("198.51.100.12", "", ["10", "11"]), (None, "198.51.100.77", ["10", "11", "12"])],
+    ids=["an address of the pools is the services'", "an admin chose one outside the pools"],
+)
+def test_addresses_come_of_the_next_subnet_when_one_is_full(crowd, public, of_services, outside, free):
+    Subnet.objects.filter(network=public).delete()
+    pool = ("198.51.100.10", "198.51.100.12")
+    subnet(public, "198.51.100.0/24", pool=pool, metadata_address=of_services)
+    subnet(public, "192.0.2.0/24")
+    if outside:
+        assert take(crowd.admin, public, address=outside).status_code == 201
+    taken = [take(crowd.member, public).json().get("address") for _ in range(len(free) + 1)]
+    assert taken == [*(f"198.51.100.{number}" for number in free), "192.0.2.2"]
 
 
 def test_port_that_goes_frees_it(crowd, public, net, joined):

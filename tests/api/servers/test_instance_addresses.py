@@ -76,6 +76,11 @@ def test_instance_shows_its_interfaces(who: world.People) -> None:
         ("ip=20", []),
         ("ip=192.0.2", ["web"]),
         ("ip=10.20.0.1[0-4]", []),
+        ("ip=10.20.0.1[^0-4]$", ["web"]),
+        ("ip=10\\.20\\.0\\.15", ["db", "web"]),
+        ("ip=10.20.0.150|^10.0.0.5$", ["db", "old"]),
+        ("ip=10.*5.*", ["db", "old", "web"]),
+        ("ip=10.0.0.[^0-4]$", ["old"]),
         ("ip6=fd00:20:", ["web"]),
         ("ip=fd00:20:", []),
         ("ip6=10.20", []),
@@ -88,7 +93,28 @@ def test_search_by_address(who: world.People, query: str, found: list[str]) -> N
     assert names(who, query) == found
 
 
-@pytest.mark.parametrize("pattern", ["(10)*", "10.[", "x" * 65, "10\\d", "*"])
+PATTERNS_REFUSED = [
+    *(
+        "(10)*",
+        "10.[",
+        "x" * 65,
+        "10\\d",
+        "*",
+        "1++",
+        "1*?",
+        "[^^]",
+        "[[:digit:]]",
+        "[9-0]",
+        "[0-9-a]",
+        "10^",
+        "1$0",
+        "a||b",
+    ),
+    ".*.*.*.*f",
+]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS_REFUSED)
 def test_pattern_that_is_none_is_refused(who: world.People, pattern: str) -> None:
     answer = world.client_of(who.member).get("/api/instances/", {"ip": pattern})
     assert answer.status_code == 400

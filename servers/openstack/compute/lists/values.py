@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TypeVar
 
+from django.db import connection
 from django.utils.dateparse import parse_datetime
 
 from controlplane.kernel.booleans import is_boolean, is_true
@@ -14,9 +15,10 @@ from controlplane.kernel.moments import in_utc
 from controlplane.openstack.faults import bad_request
 
 T = TypeVar("T")
-LONGEST_PATTERN = 255
+LONGEST_PATTERN, SQLITE_REPEATS = 255, 2
 _GROUPS = re.compile(r"[(){}\\]|[*+?][*+]|\[[^\]]*\[")
 _CLASS_OR_ESCAPED = re.compile(r"\[[^\]]*\]|\\([-_/:@,#~=!%&;.+*?$|])")
+_CLASS, _REPEATS = re.compile(r"\[[^\]]*\]"), re.compile(r"[*+?]")
 _META = re.compile(r"[.^$*+?\[\]|]")
 
 
@@ -48,9 +50,10 @@ def identifier(_name: str, value: str) -> uuid.UUID | None:
 def pattern(name: str, value: str) -> tuple[str, bool]:
     """A text to be looked for, and whether it is a regular expression.
 
-    Groups, counts and classes by name are not taken, so that no search takes longer than the rows are many; a text
-    with such characters is looked for as it is. A backslash makes a character stand for itself, as every database
-    understands it once it is written as a class. Raises Fault 400.
+    Groups, counts and classes by name are not taken; a text with such characters is looked for as it is. A backslash
+    makes a character stand for itself, as every database understands it once it is written as a class. Raises Fault
+    400, on SQLite also for more than SQLITE_REPEATS of `*+?`: it matches by going back to try again, in Python, where
+    each of them makes the search of a long name a hundred times longer.
     """
     if len(value) > LONGEST_PATTERN:
         raise bad_request(f"Invalid input for query parameters {name}. It has more than {LONGEST_PATTERN} characters.")
@@ -63,6 +66,11 @@ def pattern(name: str, value: str) -> tuple[str, bool]:
         re.compile(found)
     except re.error:
         return value, False
+    if connection.vendor == "sqlite" and len(_REPEATS.findall(_CLASS.sub("", found))) > SQLITE_REPEATS:
+        raise bad_request(
+            f"Invalid input for query parameters {name}. It has more than {SQLITE_REPEATS} of * + ?, which is too much "
+            "for SQLite."
+        )
     return found, True
 
 

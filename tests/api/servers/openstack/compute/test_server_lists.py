@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.db import connection
 
 from servers.instances.services.delete import instance_delete
 from servers.models import Instance
@@ -110,6 +111,16 @@ def test_what_is_for_administrators_is_refused_and_not_passed_over(who: world.Pe
 )
 def test_bad_questions_are_400(who: world.People, query: str) -> None:
     fault_of(ComputeClient(who.admin, minor=NEWEST).call("GET", f"/servers/detail?{query}"), 400, "badRequest")
+
+
+def test_repeats_are_few_where_the_database_goes_back_for_each(who: world.People, three: list[Instance]) -> None:
+    member = ComputeClient(who.member, minor=NEWEST)
+    assert _names(member, "name=w.*[.b]*1") == ["web1"]
+    answer = member.call("GET", "/servers?name=w.*e.*b.*1")
+    if connection.vendor == "sqlite":
+        fault_of(answer, 400, "badRequest")
+    else:
+        assert [one["name"] for one in answer.json()["servers"]] == ["web1"]
 
 
 def test_filters_come_with_their_versions(who: world.People, three: list[Instance]) -> None:
