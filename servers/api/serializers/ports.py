@@ -59,7 +59,6 @@ class PortInput(PortChange):
 
     network = serializers.UUIDField()
     project = serializers.UUIDField(required=False, help_text="Admins: of another project.")
-    tag = serializers.CharField(required=False, help_text="The device tag that the guest reads in its metadata.")
     vnic_type = serializers.ChoiceField(choices=[kind.value for kind in VnicType], required=False)
 
     def typed(self) -> dict[str, Any]:
