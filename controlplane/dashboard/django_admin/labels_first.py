@@ -55,6 +55,7 @@ FIRST = (
     gettext_noop("availability zone"),
     gettext_noop("batch index"),
     gettext_noop("before"),
+    gettext_noop("behind since"),
     gettext_noop("began at"),
     gettext_noop("binary"),
     gettext_noop("block devices"),

@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from computeagent.protocol.networks import NetworkBackendKind
 from computeagent.protocol.work import HostWakeupKind
-from controlplane.infra.db import rows_run
+from controlplane.infra.db import now_sql, rows_run
 from controlplane.work.wakeups import wakeups_send
 from controlplane.work.work import compute_queue
 from servers.models import Network, Port, PortGroup, Router, SecurityGroup, SecurityGroupRule
@@ -23,9 +23,14 @@ BRIDGE, OVN = NetworkBackendKind.BRIDGE.value, NetworkBackendKind.OVN.value
 
 # In the order of the rows: two that raise the same hosts do not wait for each other in a ring.
 _RAISE = """
-INSERT INTO servers_hostnetworkstate (host, wanted_revision, applied_revision, problems)
+INSERT INTO servers_hostnetworkstate (host, wanted_revision, applied_revision, problems, behind_since)
 {rows}
-ON CONFLICT (host) DO UPDATE SET wanted_revision = servers_hostnetworkstate.wanted_revision + 1
+ON CONFLICT (host) DO UPDATE SET
+    wanted_revision = servers_hostnetworkstate.wanted_revision + 1,
+    behind_since = CASE
+        WHEN servers_hostnetworkstate.applied_revision < servers_hostnetworkstate.wanted_revision
+        THEN servers_hostnetworkstate.behind_since ELSE excluded.behind_since
+    END
 """
 
 
@@ -85,7 +90,8 @@ def networks_changed(
             Router.objects.filter(there).exclude(host="").order_by().values_list("host", flat=True).distinct()
         )
     if concerned:
-        rows_run(_RAISE, [(host,) for host in sorted(concerned)], types=["text"], tail=", 1, 0, '[]'", has_result=False)
+        tail = f", 1, 0, '[]', {now_sql()}"
+        rows_run(_RAISE, [(host,) for host in sorted(concerned)], types=["text"], tail=tail, has_result=False)
         wakeups_send((compute_queue(host), NETWORKS_WAKEUP, "") for host in concerned)
 
 

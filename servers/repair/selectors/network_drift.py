@@ -72,9 +72,8 @@ def network_drifts() -> Iterator[Drift]:
 
 
 def _hosts() -> Iterator[Drift]:
-    late = Q(applied_revision__lt=F("wanted_revision")) & (
-        Q(applied_at__isnull=True) | Q(applied_at__lt=now_plus(-BEHIND_S))
-    )
+    long_ago = Q(behind_since__isnull=True) | Q(behind_since__lt=now_plus(-BEHIND_S))
+    late = Q(applied_revision__lt=F("wanted_revision")) & long_ago
     rows = list(HostNetworkState.objects.filter(late | ~Q(problems=[])))
     up = hosts_up() if rows else set()
     for row in rows:

@@ -11,6 +11,7 @@ from controlplane.infra.db import db_now
 from controlplane.work.models import Wakeup
 from servers.models import HostNetworkState, IPAllocation, Port
 from servers.networks.domain.names import PortOwner
+from servers.networks.services.changes import networks_changed
 from servers.repair.domain.drift import AUTOMATIC, DriftKind
 from servers.repair.selectors.drift import drift_list
 from servers.repair.services.audit import audit_findings
@@ -38,15 +39,28 @@ def heal(kind: DriftKind) -> bool:
 
 def test_nothing_is_out_of_step_after_a_build(who: cloud.People) -> None:
     cloud.active(who.member)
-    HostNetworkState.objects.update(applied_at=db_now())
     assert drift_list(kinds=NETWORK_KINDS) == []
     assert audit_findings() == []
 
 
+def test_host_is_behind_from_the_first_change_that_it_has_not_applied(who: cloud.People) -> None:
+    """However long it had nothing to do before: a change a moment ago is no drift, one of minutes ago is."""
+    an_hour, long = timedelta(hours=1), timedelta(minutes=5)
+    HostNetworkState.objects.create(
+        host="h1", wanted_revision=2, applied_revision=2, applied_at=db_now() - an_hour, behind_since=db_now() - an_hour
+    )
+    for _ in range(2):
+        networks_changed(hosts=["h1", "h2"])
+        assert drift_list(kinds=NETWORK_KINDS) == []
+    HostNetworkState.objects.update(behind_since=db_now() - long)
+    networks_changed(hosts=["h1"])
+    behind = {found.host: found.kind for found in drift_list(kinds=NETWORK_KINDS)}
+    assert behind == {"h1": DriftKind.NETWORKS_BEHIND, "h2": DriftKind.NETWORKS_BEHIND}
+
+
 def test_host_that_is_behind_for_long_is_woken(who: cloud.People) -> None:
-    HostNetworkState.objects.create(host="h1", wanted_revision=3, applied_revision=2, applied_at=db_now())
-    assert drift_list(kinds=NETWORK_KINDS) == []
-    HostNetworkState.objects.update(applied_at=db_now() - timedelta(minutes=5))
+    long_ago = db_now() - timedelta(minutes=5)
+    HostNetworkState.objects.create(host="h1", wanted_revision=3, applied_revision=2, behind_since=long_ago)
     assert heal(DriftKind.NETWORKS_BEHIND)
     assert Wakeup.objects.filter(queue="compute.h1", code="networks").exists()
 
