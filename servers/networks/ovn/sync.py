@@ -181,13 +181,16 @@ def _refusals_note(refused: Mapping[str, str]) -> None:
 
 
 def _routers_report(state: OvnState, refused: Mapping[str, str]) -> None:
-    """What users and operators read of routers and floating addresses."""
+    """What users and operators read of routers and floating addresses: of those alone that OVN was told of now."""
     by_problem: dict[str, list[UUID]] = {}
+    floating: dict[FloatingStatus, list[UUID]] = {}
     for one in state.routers:
         problem = refused.get(f"{OvnSubject.ROUTER}:{one.router.id}") or router_problem(one, layout())
         by_problem.setdefault(problem, []).append(UUID(one.router.id))
+        status = FloatingStatus.ERROR if problem else FloatingStatus.ACTIVE
+        floating.setdefault(status, []).extend(UUID(each.id) for each in one.router.floating)
     for problem, ids in by_problem.items():
         Router.objects.filter(pk__in=ids).exclude(problem=problem).update(problem=problem, updated_at=Now())
-    if fine := by_problem.get(""):
-        standing = FloatingIP.objects.filter(router__in=fine, port__isnull=False)
-        standing.exclude(status=FloatingStatus.ACTIVE).update(status=FloatingStatus.ACTIVE, updated_at=Now())
+    for status, ids in floating.items():
+        standing = FloatingIP.objects.filter(pk__in=ids, port__isnull=False).exclude(status=status)
+        standing.update(status=status, updated_at=Now())

@@ -142,6 +142,22 @@ def test_a_router_with_floating_addresses(configured: Central, northbound: North
     assert [row[0] for row in rows(configured, "NAT", "type")] == ["snat"]
 
 
+def test_floating_addresses_of_a_router_without_a_way_out_are_in_error(
+    configured: Central, northbound: Northbound, project: Project, settings: Settings
+) -> None:
+    given = settings.KILONOVA
+    inside = network(kind=OVN, cidr="10.9.0.0/24")
+    outside = network(kind=OVN, cidr="203.0.113.0/24", segment=None, physical_network="physnet1", is_external=True)
+    way = router(project, "", inside, external=outside)
+    one = floating(project, outside, port(inside, "hv1", address="10.9.0.7"), way)
+    for chassis, status in (((), "ERROR"), (("hv1",), "ACTIVE")):
+        settings.KILONOVA = {**given, "OVN_GATEWAY_CHASSIS": chassis}
+        networks_changed(routers=[way.pk])
+        tell(northbound)
+        one.refresh_from_db()
+        assert one.status == status
+
+
 def test_what_differs_is_healed(configured: Central, northbound: Northbound, project: Project) -> None:
     net, web = network(kind=OVN), group(project)
     rule_add(web, protocol="tcp", port_min=22)
