@@ -31,7 +31,15 @@ from controlplane.dashboard.instances import console_views as consoles
 from controlplane.dashboard.instances import views as instances
 from controlplane.dashboard.instances import watching_views as watching
 from controlplane.dashboard.lists import saved_views
-from controlplane.dashboard.networks import floating_ips, networks, reachability, routers, security_groups, tags
+from controlplane.dashboard.networks import (
+    floating_ips,
+    networks,
+    reachability,
+    routers,
+    security_groups,
+    subnets,
+    tags,
+)
 from controlplane.dashboard.overview import views as overview
 from controlplane.dashboard.policies import edit_views as policy_edit
 from controlplane.dashboard.policies import views as policies
@@ -148,11 +156,11 @@ urlpatterns = [
     path("networks/<uuid:network_id>/", networks.network_detail, name="network"),
     path("networks/<uuid:network_id>/edit/", networks.network_edit, name="network-edit"),
     path("networks/<uuid:network_id>/delete/", networks.network_delete_view, name="network-delete"),
-    path("networks/<uuid:network_id>/subnets/new/", networks.subnet_new, name="subnet-new"),
-    path("subnets/<uuid:subnet_id>/tags/", tags.subnet_tags, name="subnet-tags"),
+    path("networks/<uuid:network_id>/subnets/new/", subnets.subnet_new, name="subnet-new"),
+    path("subnets/<uuid:subnet_id>/edit/", subnets.subnet_edit, name="subnet-edit"),
     path("ports/<uuid:port_id>/tags/", tags.port_tags, name="port-tags"),
     path("floating-ips/<uuid:floating_ip_id>/tags/", tags.floating_ip_tags, name="floating-ip-tags"),
-    path("subnets/<uuid:subnet_id>/delete/", networks.subnet_delete_view, name="subnet-delete"),
+    path("subnets/<uuid:subnet_id>/delete/", subnets.subnet_delete_view, name="subnet-delete"),
     path("routers/", routers.router_list, name="routers"),
     path("routers/new/", routers.router_new, name="router-new"),
     path("routers/<uuid:router_id>/", routers.router_detail, name="router"),

@@ -54,6 +54,11 @@ def instance(of: Caller, name: str) -> Instance:
     )  # fmt: skip
 
 
+def networks_wanted() -> list[Any]:
+    """What of subnets decides what guests are told."""
+    return list(Subnet.objects.order_by("pk").values("gateway", "pools", "dns_servers", "routes", "has_dhcp"))
+
+
 @pytest.fixture(autouse=True)
 def carried(settings: Any) -> None:
     """Projects' networks are of bridges."""
@@ -157,6 +162,51 @@ def test_a_network_is_changed_gets_a_subnet_and_goes(people: People, as_person: 
     assert not Network.objects.filter(pk=subnet.network_id).exists()
 
 
+def test_what_a_subnet_tells_its_guests_is_changed(people: People, as_person: AsPerson) -> None:
+    client, subnet = as_person(people.member), inside(people.member, "10.1.0.0/24", "blue")
+    address, before = f"/subnets/{subnet.pk}/edit/", networks_wanted()
+    told = {
+        "gateway": "10.1.0.1",
+        "dns_servers": "9.9.9.9 1.1.1.1",
+        "pools": "10.1.0.50 - 10.1.0.90\n10.1.0.10 10.1.0.20",
+    }
+    for wrong, said in (
+        ({"pools": "10.1.0.10"}, "“10.1.0.10” is not two words with a space between."),
+        ({"pools": "10.9.0.1 10.9.0.2"}, "10.9.0.1"),
+        ({"routes": "10.9.0.0/16 nowhere"}, "nowhere"),
+        ({"gateway": "10.9.0.1", "dns_servers": "x"}, "x"),
+    ):
+        refused = client.post(address, {**told, **wrong})
+        field = refused.context["form"].errors[next(iter(wrong))]
+        assert (refused.status_code, said in str(refused.context["form"].errors)) == (200, True), field
+    assert networks_wanted() == before
+    assert client.post(address, {**told, "routes": "10.9.0.0/16 10.1.0.7"}).status_code == 302
+    subnet.refresh_from_db()
+    assert subnet.pools == [["10.1.0.10", "10.1.0.20"], ["10.1.0.50", "10.1.0.90"]]
+    assert (subnet.dns_servers, subnet.has_dhcp) == (["9.9.9.9", "1.1.1.1"], False)
+    assert subnet.routes == [{"destination": "10.9.0.0/16", "nexthop": "10.1.0.7"}]
+    shown = client.get(address).text
+    assert ">\n10.1.0.10 10.1.0.20\n10.1.0.50 10.1.0.90</textarea>" in shown
+    assert client.post(address, {"gateway": "-"}).status_code == 302
+    subnet.refresh_from_db()
+    assert (subnet.gateway, subnet.routes, subnet.pools) == (None, [], [["10.1.0.1", "10.1.0.254"]])
+
+
+def test_static_routes_of_a_router_are_changed(people: People, as_person: AsPerson, world: World) -> None:
+    client, address = as_person(people.member), f"/routers/{world.router.pk}/edit/"
+    form = {field.name: field.value() for field in client.get(address).context["form"] if field.value()}
+    refused = client.post(address, {**form, "routes": "10.9.0.0/16 172.16.0.1"})
+    assert refused.context["form"].errors["routes"]
+    beyond = str(next(iter(world.port.addresses)))
+    assert client.post(address, {**form, "routes": f"10.9.0.0/16 {beyond}"}).status_code == 302
+    world.router.refresh_from_db()
+    assert world.router.routes == [{"destination": "10.9.0.0/16", "nexthop": beyond}]
+    assert f"10.9.0.0/16 by {beyond}" in client.get(f"/routers/{world.router.pk}/").text
+    assert client.post(address, form).status_code == 302
+    world.router.refresh_from_db()
+    assert world.router.routes == []
+
+
 def test_what_is_in_use_is_refused_with_numbers(people: People, as_person: AsPerson, world: World) -> None:
     client = as_person(people.member)
 
@@ -228,7 +278,7 @@ PAGES = {
     "/routers/{router}/": (200, 200, 200, 404),
     "/routers/{router}/edit/": (200, 200, 403, 404),
     "/floating-ips/": (200, 200, 200, 200),
-    "/subnets/{subnet}/tags/": (200, 200, 403, 404),
+    "/subnets/{subnet}/edit/": (200, 200, 403, 404),
     "/ports/{guest}/tags/": (200, 200, 403, 404),
     "/floating-ips/{floating}/tags/": (200, 200, 403, 404),
 }
@@ -255,7 +305,7 @@ POSTS: dict[str, dict[str, str]] = {
     "/routers/{router}/legs/{leg}/delete/": {},
     "/floating-ips/{floating}/unpoint/": {},
     "/floating-ips/{floating}/delete/": {},
-    "/subnets/{subnet}/tags/": {"tags": "stolen"},
+    "/subnets/{subnet}/edit/": {"tags": "stolen"},
     "/ports/{guest}/tags/": {"tags": "stolen"},
     "/floating-ips/{floating}/tags/": {"tags": "stolen"},
 }
@@ -326,11 +376,11 @@ def test_tags_are_chips_and_a_line_of_the_form(people: People, as_person: AsPers
         f"/routers/{world.router.pk}/edit/": (world.router, "/routers/"),
         f"/security-groups/{group.pk}/edit/": (group, "/security-groups/"),
         f"/floating-ips/{world.floating.pk}/tags/": (world.floating, "/floating-ips/"),
-        f"/subnets/{world.subnet.pk}/tags/": (world.subnet, ""),
+        f"/subnets/{world.subnet.pk}/edit/": (world.subnet, ""),
         f"/ports/{world.port.pk}/tags/": (world.port, ""),
     }
     for address, (row, listed) in rows.items():
-        form = {name: value for name, value in client.get(address).context["form"].initial.items() if value}
+        form = {field.name: field.value() for field in client.get(address).context["form"] if field.value()}
         refused = client.post(address, {**form, "tags": "x" * 256})
         assert (refused.status_code, "at most 255" in refused.text) == (200, True), address
         done = client.post(address, {**form, "tags": 'of shop, "a,b"'})

@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from computeagent.protocol.networks import Ipv6Mode, NetworkBackendKind
+from controlplane.dashboard.networks.pairs_of_lines import pools_field, routes_field, routes_of_pairs
 from controlplane.dashboard.networks.tags import tags_field
 from controlplane.identity.domain import Caller
 from servers.networks.domain.networks import NetworkRequest
@@ -16,13 +17,9 @@ from servers.networks.domain.subnets import FIRST_HOST, SubnetRequest
 OF_ADMINS = ("kind", "physical_network", "is_shared", "is_external", "is_default")
 
 
-class SubnetPageForm(forms.Form):
-    """A range of addresses with what guests are told."""
+class SubnetEditForm(forms.Form):
+    """What a range of addresses tells its guests; all of it may be changed later."""
 
-    cidr = forms.CharField(
-        label=_("Addresses"),
-        help_text=_("A range such as 10.1.0.0/24 or fd00:1::/64, apart from the other subnets here."),
-    )
     gateway = forms.CharField(
         label=_("Gateway"),
         required=False,
@@ -39,6 +36,30 @@ class SubnetPageForm(forms.Form):
         initial=True,
         help_text=_("Off: by config drive."),
     )
+    pools = pools_field()
+    routes = routes_field(_("What guests are told besides: 10.9.0.0/16 10.1.0.7 leads there over that address."))
+    tags = tags_field()
+
+    def values(self) -> dict[str, Any]:
+        """The values of the filled-in form, as services name and take them."""
+        said = self.cleaned_data
+        gateway = said["gateway"].strip()
+        return {
+            "gateway": None if gateway == "-" else gateway or FIRST_HOST,
+            "has_dhcp": said["has_dhcp"],
+            "dns_servers": tuple(said["dns_servers"].replace(",", " ").split()),
+            "pools": said.get("pools") or None,
+            "routes": routes_of_pairs(said.get("routes") or ()),
+        }
+
+
+class SubnetPageForm(SubnetEditForm):
+    """A new range of addresses."""
+
+    cidr = forms.CharField(
+        label=_("Addresses"),
+        help_text=_("A range such as 10.1.0.0/24 or fd00:1::/64, apart from the other subnets here."),
+    )
     ipv6_mode = forms.ChoiceField(
         label=_("IPv6 addresses"),
         required=False,
@@ -49,20 +70,13 @@ class SubnetPageForm(forms.Form):
         ],
         help_text=_("For a range of IPv6. It stays as it is."),
     )
-    tags = tags_field()
+    field_order = ("cidr", "gateway", "dns_servers", "has_dhcp", "ipv6_mode", "pools", "routes", "tags")
 
     def request_in(self, network_id: uuid.UUID) -> SubnetRequest:
         """What the filled-in form asks for."""
         said = self.cleaned_data
-        gateway = said["gateway"].strip()
-        return SubnetRequest(
-            network_id=network_id,
-            cidr=said["cidr"].strip(),
-            gateway=None if gateway == "-" else gateway or FIRST_HOST,
-            has_dhcp=said["has_dhcp"],
-            ipv6_mode=said["ipv6_mode"],
-            dns_servers=tuple(said["dns_servers"].replace(",", " ").split()),
-        )
+        cidr, mode = said["cidr"].strip(), said["ipv6_mode"]
+        return SubnetRequest(network_id=network_id, cidr=cidr, ipv6_mode=mode, **self.values())
 
 
 class NetworkPageForm(SubnetPageForm):
@@ -90,6 +104,7 @@ class NetworkPageForm(SubnetPageForm):
 
     def __init__(self, *args: Any, is_admin: bool, **more: Any) -> None:
         super().__init__(*args, **more)
+        del self.fields["pools"], self.fields["routes"]
         self.fields["cidr"].required = False
         self.fields["cidr"].help_text = gettext("%(hint)s Empty: no subnet yet.") % {
             "hint": self.fields["cidr"].help_text

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from controlplane.dashboard.form_errors import errors_add
 from controlplane.dashboard.lists.pages import list_response
-from controlplane.dashboard.networks.forms import NetworkEditForm, NetworkPageForm, SubnetPageForm
+from controlplane.dashboard.networks.forms import NetworkEditForm, NetworkPageForm
 from controlplane.dashboard.networks.listing import NETWORKS
 from controlplane.dashboard.networks.tags import tags_asked
 from controlplane.dashboard.networks.topology import TopologyNode, bounded, drawing
@@ -23,11 +23,11 @@ from controlplane.kernel.texts import gettext_noop
 from servers.networks.domain.names import PortOwner
 from servers.networks.domain.tags import tags_text
 from servers.networks.selectors.networks import network_get, owns_network
-from servers.networks.selectors.subnets import subnet_get, subnets_visible
+from servers.networks.selectors.subnets import subnets_visible
 from servers.networks.selectors.tags import TaggedKind, owns_tags
 from servers.networks.selectors.topology import JoinedPort, JoinedRouter, port_counts, ports_joined, routers_joined
 from servers.networks.services.networks import network_create, network_delete, network_update
-from servers.networks.services.subnets import subnet_create, subnet_delete
+from servers.networks.services.subnets import subnet_create
 from servers.networks.services.tags import with_tags
 
 PAGE_SIZE = 50
@@ -101,7 +101,7 @@ def _router_node(joined: JoinedRouter, children: tuple[TopologyNode, ...] = ()) 
     return TopologyNode("router", label, joined.address, f"/routers/{joined.router.pk}/", children)
 
 
-def _own_network(caller: Caller, network_id: uuid.UUID) -> Any:
+def own_network(caller: Caller, network_id: uuid.UUID) -> Any:
     """One that the caller may say the shape of: no form is shown for others. Raises NotFound, Forbidden."""
     network = network_get(caller=caller, network_id=network_id)
     if not owns_network(caller, network):
@@ -145,7 +145,7 @@ def _made(caller: Caller, form: NetworkPageForm) -> Any:
 @page("networks:write")
 def network_edit(request: HttpRequest, caller: Caller, network_id: uuid.UUID) -> HttpResponse:
     """Name, MTU, switches, tags."""
-    network = _own_network(caller, network_id)
+    network = own_network(caller, network_id)
     initial = {name: getattr(network, name) for name in NetworkEditForm.base_fields} | {"tags": tags_text(network.tags)}
     form = NetworkEditForm(request.POST or None, initial=initial, is_admin=caller.is_admin)
     if request.method == "POST" and form.is_valid():
@@ -176,37 +176,3 @@ def network_delete_view(request: HttpRequest, caller: Caller, network_id: uuid.U
     said = _("%(name)s was deleted.") % {"name": network.name or network.pk}
     messages.success(request, said, extra_tags="good")
     return redirect("networks")
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@page("networks:write")
-def subnet_new(request: HttpRequest, caller: Caller, network_id: uuid.UUID) -> HttpResponse:
-    """One more range of addresses."""
-    network = _own_network(caller, network_id)
-    form = SubnetPageForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            subnet = with_tags(
-                caller=caller,
-                kind=TaggedKind.SUBNET,
-                tags=tags_asked(form),
-                write=lambda: subnet_create(caller=caller, request=form.request_in(network.pk)),
-            )
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            said = _("%(range)s was added to %(network)s.") % {"range": subnet.cidr, "network": network.name}
-            messages.success(request, said, extra_tags="good")
-            return redirect("network", network_id=network.pk)
-    context = {"form": form, "network": network, "is_subnet": True}
-    return show(request, caller, "dashboard/networks/network_form.html", SECTION, **context)
-
-
-@require_POST
-@page("networks:write")
-def subnet_delete_view(request: HttpRequest, caller: Caller, subnet_id: uuid.UUID) -> HttpResponse:
-    """Remove a range of which no port has an address."""
-    subnet = subnet_get(caller=caller, subnet_id=subnet_id)
-    subnet_delete(caller=caller, subnet_id=subnet_id)
-    messages.success(request, _("%(name)s was removed.") % {"name": subnet.cidr}, extra_tags="good")
-    return redirect("network", network_id=subnet.network_id)

@@ -1,6 +1,7 @@
 """Pages of routers: what they join, and what they lead to."""
 
 import uuid
+from dataclasses import asdict
 from typing import Any
 
 from django import forms
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from controlplane.dashboard.form_errors import errors_add
 from controlplane.dashboard.lists.pages import list_response
+from controlplane.dashboard.networks.pairs_of_lines import pairs_of_routes, routes_field, routes_of_pairs
 from controlplane.dashboard.networks.router_listing import ROUTERS
 from controlplane.dashboard.networks.tags import tags_asked, tags_field
 from controlplane.dashboard.networks.topology import TopologyNode, bounded, drawing
@@ -48,10 +50,17 @@ class RouterForm(forms.Form):
         initial=True,
     )
     is_enabled = forms.BooleanField(label=gettext_lazy("Enabled: it passes traffic"), required=False, initial=True)
+    routes = routes_field(
+        gettext_lazy("Beyond its networks: 10.9.0.0/16 10.1.0.7 leads there over that address, which it must reach.")
+    )
     tags = tags_field()
 
-    def __init__(self, data: Any = None, *, outside: list[Any], switches_snat: bool, **more: Any) -> None:
+    def __init__(
+        self, data: Any = None, *, outside: list[Any], switches_snat: bool, is_new: bool = False, **more: Any
+    ) -> None:
         super().__init__(data, **more)
+        if is_new:  # it reaches nothing yet
+            del self.fields["routes"]
         self.fields["has_snat"].disabled = not switches_snat
         field: Any = self.fields["external_network"]
         nothing = gettext("nothing: it joins networks inside only")
@@ -61,6 +70,8 @@ class RouterForm(forms.Form):
         """What the filled-in form says, but for the tags."""
         outside = self.cleaned_data["external_network"]
         said = {name: value for name, value in self.cleaned_data.items() if name != "tags"}
+        if "routes" in said:
+            said["routes"] = [asdict(route) for route in routes_of_pairs(said["routes"])]
         return {**said, "external_network": uuid.UUID(outside) if outside else None}
 
 
@@ -95,7 +106,7 @@ def router_detail(request: HttpRequest, caller: Caller, router_id: uuid.UUID) ->
 @page("routers:write")
 def router_new(request: HttpRequest, caller: Caller) -> HttpResponse:
     """A router that joins nothing yet."""
-    form = RouterForm(request.POST or None, outside=_outside(caller), switches_snat=sees_all(caller))
+    form = RouterForm(request.POST or None, outside=_outside(caller), switches_snat=sees_all(caller), is_new=True)
     if request.method == "POST" and form.is_valid():
         try:
             router = with_tags(
@@ -120,11 +131,14 @@ def router_edit(request: HttpRequest, caller: Caller, router_id: uuid.UUID) -> H
     router = router_get(caller=caller, router_id=router_id)
     initial = {name: getattr(router, name) for name in ("name", "description", "has_snat", "is_enabled")}
     initial |= {"external_network": str(router.external_network_id or ""), "tags": tags_text(router.tags)}
+    initial["routes"] = pairs_of_routes(router.routes)
     form = RouterForm(request.POST or None, outside=_outside(caller), switches_snat=sees_all(caller), initial=initial)
     if request.method == "POST" and form.is_valid():
         changes = form.values()
         if changes["external_network"] == router.external_network_id:
             del changes["external_network"]
+        if "routes" not in form.changed_data:
+            del changes["routes"]
         try:
             with_tags(
                 caller=caller,

@@ -19,7 +19,6 @@ from controlplane.kernel.errors import KilonovaError
 from servers.networks.domain.tags import tags_of_text, tags_text
 from servers.networks.selectors.floating_ips import floating_ip_get
 from servers.networks.selectors.ports import port_get
-from servers.networks.selectors.subnets import subnet_get
 from servers.networks.selectors.tags import TaggedKind, TaggedRow, own_tags_require
 from servers.networks.services.tags import tags_replace
 
@@ -39,16 +38,6 @@ class TagsForm(forms.Form):
     """Nothing but tags."""
 
     tags = tags_field()
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@page("networks:write")
-def subnet_tags(request: HttpRequest, caller: Caller, subnet_id: uuid.UUID) -> HttpResponse:
-    """Of a range of addresses."""
-    row = subnet_get(caller=caller, subnet_id=subnet_id)
-    own_tags_require(caller, row)
-    above = (f"/networks/{row.network_id}/", row.network.name)
-    return _edited(request, caller, "networks", TaggedKind.SUBNET, row, name=row.cidr, above=above)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -34,21 +34,24 @@ def routes_canonical(routes: object) -> tuple[list[HostRoute], Reasons]:
         try:
             found[_route(each)] = None
         except ValueError as error:
-            reasons.append(str(error))
+            reasons.append(error.args[0])
     return list(found), reasons
 
 
 def _route(value: Any) -> HostRoute:
     if not isinstance(value, Mapping) or set(value) != {"destination", "nexthop"}:
-        raise ValueError(f"{value!r:.80} is no object of destination and nexthop.")
+        raise ValueError(_("{value!r:.80} is no object of destination and nexthop.", value=value))
     destination, nexthop = str(value["destination"]), str(value["nexthop"])
     try:
         network = ipaddress.ip_network(destination, strict=False)
         address = ipaddress.ip_address(nexthop)
     except ValueError:
-        raise ValueError(f"{destination:.60} over {nexthop:.60} is no route.") from None
+        reason = _("{destination:.60} over {nexthop:.60} is no route.", destination=destination, nexthop=nexthop)
+        raise ValueError(reason) from None
     if "%" in destination or "%" in nexthop or network.version != address.version:
-        raise ValueError(f"{destination:.60} and {nexthop:.60} are not of one IP version.")
+        raise ValueError(
+            _("{first:.60} and {second:.60} are not of one IP version.", first=destination, second=nexthop)
+        )
     return HostRoute(str(network), str(address))
 
 
