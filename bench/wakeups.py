@@ -33,7 +33,7 @@ from tests.fixtures.servers import RedisServer, free_port  # noqa: E402
 
 DATABASES = ("sqlite", "postgresql", "redis")
 HOST = "hv"
-NO_DATABASE = {"DATABASE_URL": "", "REDIS_URL": "", "SECRET_KEY": ""}
+NO_DATABASE = {"DATABASE_URL": "", "REDIS_URL": "", "SECRET_KEY": "", "SECRET_KEY_FALLBACKS": ""}
 
 
 class NamingPostgres(DurablePostgres):

@@ -34,12 +34,14 @@ class ServersConfig(AppConfig):
             project_purge,
         )
         from servers.jobs import kinds_register  # noqa: PLC0415
+        from servers.secret_columns import secret_columns_register  # noqa: PLC0415
         from servers.volumes.selectors.pool_hosts import shared_pools_reached  # noqa: PLC0415
         from servers.volumes.services.notifications import VOLUME_EVENTS  # noqa: PLC0415
 
         project_contents_register("servers", ProjectContents(project_purge, project_contents_count, COUNTED))
         register_all()
         kinds_register()
+        secret_columns_register()
         loads_watch()
         facts_source_register(instance_preview_facts)
         neighbour_source_register(instance_neighbours)

@@ -67,10 +67,16 @@ def pending_login(request: HttpRequest) -> PendingLogin | None:
     user_id = parse_uuid(stored.get("user", ""))
     user = User.objects.filter(pk=user_id, is_active=True).first() if user_id else None
     is_late = time.time() - stored.get("at", 0.0) > PENDING_FOR_S
-    if user is None or is_late or not constant_time_compare(stored["hash"], user.get_session_auth_hash()):
+    if user is None or is_late or not _is_hash_of(user, stored["hash"]):
         return None
     _acts(user)
     return PendingLogin(user, stored["target"], stored["source"])
+
+
+def _is_hash_of(user: User, given: str) -> bool:
+    """Whether a log-in began with the user's present password, under SECRET_KEY or one of its fallbacks."""
+    hashes = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
+    return any(constant_time_compare(given, one) for one in hashes)
 
 
 def login_finish(request: HttpRequest, pending: PendingLogin, *, has_passed: bool) -> str:

@@ -1,4 +1,7 @@
-"""What the installation signs so that others know it for its own: Ed25519, by a key made from its SECRET_KEY."""
+"""What the installation signs so that others know it for its own: Ed25519, by a key made from its SECRET_KEY.
+
+The fallbacks of SECRET_KEY sign nothing, and need not: whoever verifies is given the public key with what it signed.
+"""
 
 import base64
 import hashlib

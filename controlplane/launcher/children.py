@@ -17,7 +17,7 @@ WEB_THREADS = 8
 WEB_GRACE_S = 5
 WEB_ENDS_S = 3
 """Seconds that a web server has after the grace of its requests, before its supervisor kills it."""
-NOTHING_OF_THE_CONTROL_PLANE = {"DATABASE_URL": "", "REDIS_URL": "", "SECRET_KEY": ""}
+NOTHING_OF_THE_CONTROL_PLANE = {"DATABASE_URL": "", "REDIS_URL": "", "SECRET_KEY": "", "SECRET_KEY_FALLBACKS": ""}
 """What an agent must do without, here as on any hypervisor."""
 
 

@@ -24,6 +24,7 @@ BASE_DIR = env.BASE_DIR
 STATE_DIR = Path(installation.state).resolve()
 
 SECRET_KEY = installation.secret_key
+SECRET_KEY_FALLBACKS = list(installation.secret_key_fallbacks)
 DEBUG = False
 ALLOWED_HOSTS = list(installation.allowed_hosts)
 CSRF_TRUSTED_ORIGINS = list(installation.csrf_trusted_origins)

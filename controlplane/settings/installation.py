@@ -15,7 +15,22 @@ class InstallationOptions:
         "",
         _("The file that a service manager fills the environment from, so that the page of settings can name it."),
     )
-    secret_key: str = setting("", _("Signs sessions and the queue's packages. At least 50 random characters."))
+    secret_key: str = setting(
+        "",
+        _(
+            "Encrypts the passphrases of volumes and all other stored secrets, and signs sessions and what agents and "
+            "guests are given. At least 50 random characters, without a comma. Keep a copy for as long as "
+            "any backup of the database: without it encrypted volumes are lost. How to change it: docs/operations.md."
+        ),
+    )
+    secret_key_fallbacks: tuple[str, ...] = setting(
+        (),
+        _(
+            "Other keys that count as SECRET_KEY for what was encrypted or signed with them, while it is being "
+            "changed. Nothing is made with them."
+        ),
+        is_secret=True,
+    )
     allowed_hosts: tuple[str, ...] = setting(
         ("localhost", "127.0.0.1", "[::1]"), _("Host names the web server answers to.")
     )

@@ -10,6 +10,8 @@ from controlplane.settings.base import *
 
 if len(SECRET_KEY) < 50:
     raise ImproperlyConfigured("SECRET_KEY must be set to at least 50 random characters")
+if any(len(key) < 50 for key in SECRET_KEY_FALLBACKS):
+    raise ImproperlyConfigured("SECRET_KEY_FALLBACKS must be keys of at least 50 characters, separated by commas")
 if not env.is_given("DATABASE_URL"):
     raise ImproperlyConfigured("DATABASE_URL must be set: no database of production is made by accident")
 if KILONOVA["PLACEMENT_TEST_IDENTITY"]:

@@ -8,6 +8,7 @@ from controlplane.kernel.state_parts import StatePart
 from controlplane.settings.base import *
 
 SECRET_KEY = "only-for-tests-" + "x" * 50
+SECRET_KEY_FALLBACKS = []
 STATE_DIR = Path(tempfile.gettempdir()) / "kilonova-test-state"
 STATIC_ROOT = STATE_DIR / StatePart.STATIC
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)

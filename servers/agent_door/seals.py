@@ -13,11 +13,11 @@ from dataclasses import fields, replace
 from typing import TypeVar
 
 import msgspec
-from django.utils.crypto import constant_time_compare, salted_hmac
 
 from computeagent.protocol.volume_work import VolumeOrder
 from computeagent.protocol.wire import encode
 from computeagent.protocol.work import AgentLease, WorkContext, WorkOrder
+from controlplane.infra.secret_keys import is_keyed_hash, keyed_hash
 from controlplane.kernel.errors import Fenced
 
 Order = TypeVar("Order", bound=WorkOrder | VolumeOrder)
@@ -32,14 +32,14 @@ _NAMES = tuple(field.name for field in fields(WorkContext) if field.name != "sea
 def order_sealed(order: Order, host: str) -> Order:
     """The same order, its lease sealed for this host."""
     content = base64.b64encode(encode(replace(order.lease.work_context, seal=""))).decode()
-    seal = f"{content}.{_hash(order.lease, host, content)}"
+    seal = f"{content}.{keyed_hash(_sealed(order.lease, host, content), salt=_SALT)}"
     return replace(order, lease=replace(order.lease, work_context=replace(order.lease.work_context, seal=seal)))
 
 
 def seal_opened(lease: AgentLease, host: str, verb: str) -> AgentLease:
     """The lease, with the context that its seal holds. Raises Fenced when it was not given to this host like this."""
     content, _, given = lease.work_context.seal.partition(".")
-    if constant_time_compare(given, _hash(lease, host, content)):
+    if is_keyed_hash(given, _sealed(lease, host, content), salt=_SALT):
         sealed = _content(content)
         if sealed is not None and _is_of(lease.work_context, sealed):
             return replace(lease, work_context=sealed)
@@ -59,6 +59,5 @@ def _is_of(given: WorkContext, sealed: WorkContext) -> bool:
     return all(getattr(given, name) in (getattr(sealed, name), getattr(_DEFAULTS, name)) for name in _NAMES)
 
 
-def _hash(lease: AgentLease, host: str, content: str) -> str:
-    value = encode([host, lease.work_id, lease.attempt, lease.owner, lease.lease_s, content])
-    return salted_hmac(_SALT, value, algorithm="sha256").hexdigest()
+def _sealed(lease: AgentLease, host: str, content: str) -> bytes:
+    return encode([host, lease.work_id, lease.attempt, lease.owner, lease.lease_s, content])

@@ -59,7 +59,7 @@ HOST_VCPUS = 16
 HOST_DISK_GIB = 100
 
 NOTHING_OF_THE_CONTROL_PLANE = dict.fromkeys(
-    (*SETTINGS, "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "KILONOVA_STATE"), ""
+    (*SETTINGS, "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "SECRET_KEY_FALLBACKS", "KILONOVA_STATE"), ""
 )
 """An agent's environment: whatever the harness itself was started with."""
 

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable, Iterator
 from html import unescape
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 
 from controlplane.dashboard.events.page_feed import PageFeed, feeds_may_go_on
@@ -167,3 +169,15 @@ class TestGoingOn:
         )
         mary.post("/project/", {"project_id": str(people.stranger.project_id)})
         assert feeds_may_go_on([feed]) == [False]
+
+    def test_another_secret_key_with_the_old_one_as_fallback(self, feed: PageFeed, mary: Client, settings: Any) -> None:
+        """Looking changes nothing of the session: its new key could not be told to the browser."""
+        settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "new-" * 20, [settings.SECRET_KEY]
+        assert feeds_may_go_on([feed]) == [True]
+        assert Session.objects.filter(session_key=feed.session_key).exists()
+        assert mary.get("/instances/").status_code == 200
+
+    def test_another_secret_key_alone(self, feed: PageFeed, mary: Client, settings: Any) -> None:
+        settings.SECRET_KEY = "new-" * 20
+        assert feeds_may_go_on([feed]) == [False]
+        assert mary.get("/instances/").status_code == 302

@@ -186,3 +186,23 @@ def test_admin_s_own_page_goes_to_the_admin_after_it(people: People) -> None:
     assert answer.headers["Location"] == "/admin/identity/user/"
     answer = Client().post("/admin/login/", {"username": "chief", "password": PASSWORD})
     assert answer.headers["Location"] == "/admin/"
+
+
+def test_log_in_under_way_and_second_factor_outlive_a_change_of_the_secret_key(people: People, settings: Any) -> None:
+    secret, _ = set_up(person())
+    client = Client()
+    password(client)
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "new-" * 20, [settings.SECRET_KEY]
+    assert client.post("/login/code/", {"code": code_of(secret)}).headers["Location"] == "/instances/"
+    assert client.get("/instances/").status_code == 200
+
+
+def test_session_outlives_a_change_of_the_secret_key_and_then_needs_the_old_one_no_more(
+    people: People, settings: Any
+) -> None:
+    client = Client()
+    password(client)
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "new-" * 20, [settings.SECRET_KEY]
+    assert client.get("/instances/").status_code == 200
+    settings.SECRET_KEY_FALLBACKS = []
+    assert client.get("/instances/").status_code == 200

@@ -79,6 +79,15 @@ def test_secrets_are_hidden_on_the_page_and_in_the_answer(
     assert "postgres://kilo:hidden@db:5432/nova?sslpassword=hidden" in page
 
 
+def test_keys_before_are_hidden(people: People, as_person: AsPerson, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY_FALLBACKS", "first-of-before,second-of-before")
+
+    page = as_person(people.admin).get("/settings/").text + client_of(people.admin).get("/api/settings/").text
+
+    assert "-of-before" not in page
+    assert (shown("SECRET_KEY_FALLBACKS").value, shown("SECRET_KEY_FALLBACKS").source) == ("hidden", "environment")
+
+
 @given(st.text(alphabet=st.characters(whitelist_categories=["L", "N"]), min_size=12))
 def test_no_password_of_an_address_is_left(password: str) -> None:
     for url in (f"postgres://u:{password}@h/d", f"redis://:{password}@h:1", f"https://h/?token={password}&a=1"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user
@@ -73,9 +74,23 @@ def feeds_may_go_on(feeds: Sequence[Feed]) -> list[bool]:
 def _caller_of_session(key: str) -> Caller | None:
     """As a request with this session would find it; None for one that may not ask."""
     request = HttpRequest()
-    request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    stored = import_module(settings.SESSION_ENGINE).SessionStore(key).load()
+    request.session = _LookedAt(stored)  # type: ignore[assignment]  # all that is asked of a session here
     request.user = get_user(request)
     try:
         return caller_of(request)
     except Forbidden:
         return None
+
+
+class _LookedAt(dict[str, Any]):
+    """What a session says. Django gives one of another SECRET_KEY a new key, of which only the answer to a request can
+    tell the browser, and removes one that does not hold any more: whoever only looks does neither.
+    """
+
+    def cycle_key(self) -> None:
+        """Leave the row as it is."""
+
+    def flush(self) -> None:
+        """Leave the row as it is; here it says nothing any more."""
+        self.clear()

@@ -6,7 +6,6 @@ says so), which begins with a line that only this installation can write.
 """
 
 import asyncio
-import hmac
 import logging
 import secrets
 import time
@@ -18,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.db import close_old_connections
-from django.utils.crypto import salted_hmac
 
+from controlplane.infra.secret_keys import is_keyed_hash, keyed_hash
 from controlplane.kernel.kill_points import reach
 from controlplane.launcher.web.console_ends import READ_BYTES, ConsoleEnd, EndGone, RelayedEnd
 from controlplane.launcher.web.rfb import RfbRefused, ViewOnly
@@ -37,6 +36,7 @@ WAKE_EVERY_S = 2.0
 CONNECT_S = 5.0
 PREFACE_MAX_BYTES = 300
 PREFACE_AGE_S = 30.0
+SEAL_SALT = "kilonova console relay"
 NORMAL, GOING_AWAY, REFUSED, LOST = 1000, 1001, 4001, 4002
 """Codes of the closing of a WebSocket: come again; do not; the guest's side is gone."""
 
@@ -287,19 +287,15 @@ async def _reach(holder: str) -> tuple[asyncio.StreamReader, asyncio.StreamWrite
 def preface(session_id: uuid.UUID, holder: str) -> bytes:
     """The line that begins a connection between two processes of one installation."""
     said = f"{session_id} {int(time.time())}"
-    return f"{said} {_seal(said, holder)}\n".encode()
+    return f"{said} {keyed_hash(f'{holder} {said}', salt=SEAL_SALT)}\n".encode()
 
 
 def preface_read(line: bytes, holder: str) -> uuid.UUID | None:
     """The session that it names; None for one that somebody else wrote, or wrote long ago."""
     try:
         session, at, seal = line.decode("ascii").split()
-        if not hmac.compare_digest(_seal(f"{session} {at}", holder), seal):
+        if not is_keyed_hash(seal, f"{holder} {session} {at}", salt=SEAL_SALT):
             return None
         return uuid.UUID(session) if abs(time.time() - int(at)) <= PREFACE_AGE_S else None
     except (UnicodeDecodeError, ValueError):
         return None
-
-
-def _seal(said: str, holder: str) -> str:
-    return salted_hmac("kilonova console relay", f"{holder} {said}", algorithm="sha256").hexdigest()

@@ -63,6 +63,8 @@ class DriftKind(StrEnum):
     """A host that cannot use a pool that it is meant to reach."""
     POOL_UNREACHED = "pool_unreached"
     """A pool with volumes, of which no host that is up can do anything."""
+    VOLUME_KEY_UNREADABLE = "volume_key_unreadable"
+    """An encrypted volume or backup whose passphrase no key of the installation opens."""
     MORE_OF_HOST = "more_of_host"
     """Of one host there is more than is listed one by one."""
     ORPHANED_ALLOCATIONS = AuditKind.ORPHANED_ALLOCATIONS.value
@@ -143,6 +145,7 @@ KIND_LABELS: dict[DriftKind, str] = {
     DriftKind.ATTACHMENT_STUCK: gettext_noop("Volume that comes or goes and nobody works on it"),
     DriftKind.POOL_PROBLEM: gettext_noop("Host cannot use a pool"),
     DriftKind.POOL_UNREACHED: gettext_noop("Pool that no host reaches"),
+    DriftKind.VOLUME_KEY_UNREADABLE: gettext_noop("Passphrase that no key opens"),
     DriftKind.MORE_OF_HOST: gettext_noop("More of one host than is listed"),
     DriftKind.ORPHANED_ALLOCATIONS: gettext_noop("Claim without owner"),
     DriftKind.OTHER_HOST: gettext_noop("Allocations on another host"),

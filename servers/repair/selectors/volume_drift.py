@@ -23,10 +23,14 @@ from servers.models import (
 )
 from servers.repair.domain.drift import Drift, DriftKind, drift_key
 from servers.volumes.services.attachments import MOVING
+from servers.volumes.services.keys import volume_keys_unreadable
 
 STRANGER = _(
     "Nothing here remembers it: it may be another installation's, or younger than a database that was restored."
 )
+
+KEYS_LOOKED_AT = 200
+"""In each round; `manage.py audit` looks at all. Whoever changes SECRET_KEY and forgets the old one loses every one."""
 
 
 def attachments_ownerless() -> QuerySet[VolumeAttachment]:
@@ -66,6 +70,7 @@ def volume_drifts() -> Iterator[Drift]:
         )
     yield from _problems()
     yield from _unreached()
+    yield from _unreadable()
 
 
 def _stuck(attachment: VolumeAttachment) -> Drift:
@@ -174,4 +179,20 @@ def _unreached() -> Iterator[Drift]:
                 "Bring back a host that reaches the pool. Work on its volumes waits until its deadline."
             ),
             host=pool.host,
+        )
+
+
+def _unreadable() -> Iterator[Drift]:
+    for owner_id in volume_keys_unreadable(among=KEYS_LOOKED_AT):
+        yield Drift(
+            key=drift_key(DriftKind.VOLUME_KEY_UNREADABLE, owner_id),
+            kind=DriftKind.VOLUME_KEY_UNREADABLE,
+            subject=str(owner_id),
+            found=_(
+                "Neither SECRET_KEY nor its fallbacks open the passphrase of encrypted volume or backup {owner_id}.",
+                owner_id=owner_id,
+            ),
+            obstacle=gettext_noop(
+                "Add the SECRET_KEY that was there before to SECRET_KEY_FALLBACKS. Without it the bytes are lost."
+            ),
         )

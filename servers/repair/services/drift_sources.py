@@ -37,6 +37,7 @@ STORAGE_KINDS = frozenset(
         DriftKind.ATTACHMENT_STUCK,
         DriftKind.POOL_PROBLEM,
         DriftKind.POOL_UNREACHED,
+        DriftKind.VOLUME_KEY_UNREADABLE,
     }
 )
 GUEST_VOLUME_KINDS = frozenset({DriftKind.VOLUME_NOT_IN_GUEST, DriftKind.VOLUME_IN_GUEST_ONLY})

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
@@ -17,10 +18,13 @@ from servers.repair.selectors.volume_drift import attachments_stuck
 from servers.volumes.domain.attachments import ATTACHMENT_STATES
 from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
 from servers.volumes.services.attachments import state_by_attachments
+from servers.volumes.services.keys import volume_keys_unreadable
 
 Fault = tuple[int, str, str, dict[str, Any]]
 OLD_S = 120.0
 """Longer than the heal of volumes takes to see them twice."""
+MAX_UNREADABLE = 100
+"""Passphrases that are named; of more it is said how many."""
 _WORKED_ON = (
     VolumeState.CREATING,
     VolumeState.EXTENDING,
@@ -49,6 +53,15 @@ def volume_faults() -> Iterator[Fault]:
     keyed = Exists(VolumeKey.objects.filter(owner_id=OuterRef("pk")))
     for volume in Volume.objects.filter(Q(is_encrypted=True) & ~keyed):
         yield 4, str(volume.pk), "is encrypted and has no passphrase", {}
+    yield from _unreadable()
+
+
+def _unreadable() -> Iterator[Fault]:
+    unreadable = volume_keys_unreadable()
+    for owner_id in islice(unreadable, MAX_UNREADABLE):
+        yield 4, str(owner_id), "is encrypted, and neither SECRET_KEY nor its fallbacks open its passphrase", {}
+    if more := sum(1 for _ in unreadable):
+        yield 4, "volumes and backups", f"have {more} more passphrases that no key opens", {"more": more}
 
 
 def _claims() -> Iterator[Fault]:

@@ -241,7 +241,7 @@ def test_secret_that_cannot_be_read_is_a_failed_attempt(notifying: Any, receiver
     settings.SECRET_KEY = "another-" + "y" * 50
     webhook_drain(made.pk)
     assert receiver.got == []
-    assert "set it anew" in only().error
+    assert "set the secret anew" in only().error
 
 
 def test_event_is_given_up_after_its_last_attempt(notifying: Any, receiver: Receiver) -> None:

@@ -41,6 +41,13 @@ def test_secret_of_another_installation_cannot_be_read(settings: Any) -> None:
         secret_decrypt(encrypted)
 
 
+def test_secret_of_the_key_before_is_read_where_that_one_is_a_fallback(settings: Any) -> None:
+    encrypted = secret_encrypt(SECRET)
+    settings.SECRET_KEY_FALLBACKS = ["third-" * 10, settings.SECRET_KEY]
+    settings.SECRET_KEY = "another-" + "y" * 50
+    assert secret_decrypt(encrypted) == SECRET
+
+
 def test_secret_that_is_left_empty_stays() -> None:
     row = made()
     assert (

@@ -49,6 +49,16 @@ def test_database_must_be_given() -> None:
     assert "DATABASE_URL must be set" in found.stderr
 
 
+def test_keys_before_are_a_list_and_whole() -> None:
+    given = {**GIVEN, "SECRET_KEY_FALLBACKS": f"{'a' * 50}, {'b' * 50}"}
+    code = "import controlplane.settings.prod as prod; print(prod.SECRET_KEY_FALLBACKS)"
+    assert run(["-c", code], **given).stdout.strip() == str(["a" * 50, "b" * 50])
+    refused = run(["-c", code], **{**given, "SECRET_KEY_FALLBACKS": f"{'a' * 50},{'b' * 20}"})
+    assert refused.returncode != 0
+    assert "SECRET_KEY_FALLBACKS must be keys of at least 50 characters" in refused.stderr
+    assert "b" * 20 not in refused.stderr
+
+
 def test_header_of_a_proxy_is_believed_only_where_there_is_one() -> None:
     assert "SECURE_PROXY_SSL_HEADER" not in settings_with()
     assert settings_with(TRUSTED_PROXIES="1")["SECURE_PROXY_SSL_HEADER"] == ["HTTP_X_FORWARDED_PROTO", "https"]

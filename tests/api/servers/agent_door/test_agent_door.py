@@ -210,6 +210,16 @@ def test_seal_that_is_none_is_refused(who: world.People, seal: str) -> None:
     assert agents.code_of(agent.ask("renew", lease=bent)) == "fenced"
 
 
+def test_lease_outlives_a_change_of_the_secret_key(who: world.People, settings: Any) -> None:
+    building(who, "h1")
+    agent = agents.door_agent("h1")
+    lease, old = agent.take().lease, settings.SECRET_KEY
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "new-" * 20, [old]
+    agent.tell("renew", lease=lease)
+    settings.SECRET_KEY_FALLBACKS = []
+    assert agents.code_of(agent.ask("renew", lease=lease)) == "fenced"
+
+
 def test_replayed_lease_of_work_that_ended_is_refused(who: world.People) -> None:
     building(who, "h1")
     agent = agents.door_agent("h1")

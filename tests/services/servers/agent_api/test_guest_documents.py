@@ -123,6 +123,16 @@ def test_another_key_or_vendor_data_is_another_document(net: Network, settings: 
     assert json.loads(document(net, port, tmp_path).guest.first_boot.vendor_data) == {"site": "a"}
 
 
+def test_while_first_keys_differ_each_answer_can_be_verified(net: Network, settings: Any, tmp_path: Path) -> None:
+    instance, _ = placed(net)
+    store = kept(guest_documents(host="h1", known={}), tmp_path)
+    old, new = settings.SECRET_KEY, "new-" * 20
+    for first, fallback in ((old, new), (new, old), (old, new), (new, old)):
+        settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = first, [fallback]
+        store.take(guest_documents(host="h1", known=store.digests()))
+        assert store.digests().keys() == {str(instance.pk)}
+
+
 def test_documents_cost_a_constant_number_of_queries(net: Network) -> None:
     placed(net)
 

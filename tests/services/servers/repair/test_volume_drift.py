@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db.models import F
@@ -17,6 +18,7 @@ from servers.repair.selectors.drift import drift_list
 from servers.repair.services.drift import GUESTS, drift_check_run, drift_heal, guest_drift_round
 from servers.repair.services.drift_sources import STORAGE_KINDS
 from servers.volumes.domain.states import AttachmentState, VolumeState
+from servers.volumes.services.keys import volume_key_make
 from servers.volumes.services.present import volumes_present
 from tests.worlds import cloud as world
 from tests.worlds.volumes import volume_row
@@ -77,6 +79,21 @@ def test_bytes_that_are_gone_are_shown_once_they_were_missed_twice(pool: Storage
         drift_heal(key=DriftSighting.objects.get().key, actor="root")
     told(str(volume.pk))
     assert shown() == []
+
+
+def test_passphrase_that_no_key_opens_is_shown_until_its_key_is_there_again(settings: Any) -> None:
+    volume_id = uuid.uuid4()
+    volume_key_make(owner_id=volume_id)
+    assert shown() == []
+    old, settings.SECRET_KEY = settings.SECRET_KEY, "new-" * 20
+    assert guest_drift_round() == 0
+    row = DriftSighting.objects.get()
+    assert (row.kind, row.subject) == ("volume_key_unreadable", str(volume_id))
+    with pytest.raises(Conflict, match="SECRET_KEY_FALLBACKS"):
+        drift_heal(key=row.key, actor="root")
+    settings.SECRET_KEY_FALLBACKS = [old]
+    guest_drift_round()
+    assert not DriftSighting.objects.exists()
 
 
 def test_attachment_of_an_instance_that_is_gone_is_taken_off_by_itself(pool: StoragePool) -> None:

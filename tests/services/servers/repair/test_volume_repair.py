@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -11,10 +12,12 @@ from placement.services import allocations_free
 from scheduling.fleet.services.service_states import service_force_down
 from servers.models import StoragePool, Volume, VolumeAttachment, VolumeKey, VolumeSnapshot, VolumeTransfer
 from servers.repair.services.audit import audit_findings
+from servers.repair.services.volume_audit import MAX_UNREADABLE
 from servers.repair.services.volume_heal import stuck_volumes_heal
 from servers.volumes.domain.states import AttachmentState, VolumeState
 from servers.volumes.domain.volumes import VolumeRequest
 from servers.volumes.services.claims import volume_claim_resize
+from servers.volumes.services.keys import volume_key_make
 from servers.volumes.services.snapshots import SnapshotRequest, snapshot_create, snapshot_delete
 from servers.volumes.services.transfers import transfer_create
 from servers.volumes.services.volumes import volume_create, volume_delete, volume_extend, volume_revert
@@ -146,3 +149,16 @@ def test_audit_says_what_does_not_agree(people, pool):
     (left,) = {one.message for one in audit_findings() if one.subject == str(sound.pk)}
     assert left == "holds allocations and is no instance, no build request and no volume"
     assert volume_row(sound.project).pool is None
+
+
+def test_audit_names_passphrases_that_no_key_opens_and_counts_the_rest(people: People, settings: Any) -> None:
+    for _ in range(MAX_UNREADABLE + 2):
+        volume_key_make(owner_id=uuid.uuid4())
+    assert said() == []
+    old, settings.SECRET_KEY = settings.SECRET_KEY, "new-" * 20
+    found = audit_findings()
+    named = {str(pk) for pk in VolumeKey.objects.values_list("pk", flat=True)}
+    assert len({one.subject for one in found} & named) == MAX_UNREADABLE
+    assert [one.message for one in found if one.subject not in named] == ["have 2 more passphrases that no key opens"]
+    settings.SECRET_KEY_FALLBACKS = [old]
+    assert said() == []

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 import time
 import uuid
+from typing import Any
 
 import pytest
 
@@ -63,3 +64,16 @@ def test_preface_is_for_one_process_and_for_a_moment(monkeypatch: pytest.MonkeyP
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 60)
     assert preface_read(line, "unix:here") is None
+
+
+def test_preface_of_a_process_with_another_first_key_is_read(settings: Any) -> None:
+    session, old, new = uuid.uuid4(), settings.SECRET_KEY, "new-" * 20
+    settings.SECRET_KEY_FALLBACKS = [new]
+    by_the_old = preface(session, "unix:here")
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = new, [old]
+    by_the_new = preface(session, "unix:here")
+    assert preface_read(by_the_old, "unix:here") == session
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = old, [new]
+    assert preface_read(by_the_new, "unix:here") == session
+    settings.SECRET_KEY_FALLBACKS = []
+    assert preface_read(by_the_new, "unix:here") is None
