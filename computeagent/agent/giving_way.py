@@ -26,7 +26,7 @@ ENDS_GUEST = frozenset(
 """With the guest's hypervisor the copy would end in any case: these wait for nothing."""
 BESIDE = frozenset({WorkKind.SCREENSHOT, WorkKind.SNAPSHOT, WorkKind.BACKUP})
 """A picture is not worth a copy, and a copy of the root disk has as long as this one."""
-PATIENCE_S = 60.0
+GIVES_WAY_AFTER_S = 60.0
 """For so long all other work waits, for a copy that is nearly done; its own deadline is five minutes and more."""
 
 
@@ -56,5 +56,5 @@ class GivingWay:
             return
         now = self._context.clock()
         self._since = now if self._since is None else self._since
-        if not ENDS_GUEST.isdisjoint(wanted) or now - self._since >= PATIENCE_S:
+        if not ENDS_GUEST.isdisjoint(wanted) or now - self._since >= GIVES_WAY_AFTER_S:
             raise GuestWanted(f"it gave way to {wanted[0]} of its guest, and begins again afterwards")

@@ -68,7 +68,8 @@ def backup_go_on(*, backup_id: uuid.UUID) -> bool:
     row = rows.filter(pk=backup_id, state=BackupState.CREATING).first()
     if row is None or volume_work_is_open(subject=backup_id):
         return False
-    snapshot = VolumeSnapshot.objects.select_related("volume__pool").filter(pk=row.snapshot_id).first()
+    snapshots = VolumeSnapshot.objects.select_related("volume__pool")
+    snapshot = None if row.snapshot_id is None else snapshots.filter(pk=row.snapshot_id).first()
     if snapshot is not None and snapshot.state == VolumeSnapshotState.CREATING:
         return False
     if snapshot is None or snapshot.state != VolumeSnapshotState.AVAILABLE:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from computeagent.agent.giving_way import PATIENCE_S
+from computeagent.agent.giving_way import GIVES_WAY_AFTER_S
 from computeagent.agent.held_leases import HeldLease
 from computeagent.protocol.volumes import VolumeFacts, VolumeSpec
 from computeagent.protocol.work import WorkKind
@@ -134,7 +134,7 @@ def test_other_work_waits_for_a_while(copied: Copied) -> None:
 
     def soon() -> None:
         stages.append("it went on when it was asked")
-        copied.later(PATIENCE_S - 1)
+        copied.later(GIVES_WAY_AFTER_S - 1)
 
     def late() -> None:
         stages.append("it went on for a while")
@@ -158,5 +158,5 @@ def test_picture_and_cancelled_work_end_no_copy(copied: Copied) -> None:
         copied.park(WorkKind.STOP)
         copied.parked[-1].fence()
 
-    work = copied.copy(asked, lambda: copied.later(PATIENCE_S), lambda: copied.later(PATIENCE_S))
+    work = copied.copy(asked, lambda: copied.later(GIVES_WAY_AFTER_S), lambda: copied.later(GIVES_WAY_AFTER_S))
     assert (work.state, VolumeSnapshot.objects.get().state) == (WorkState.DONE, "available")
