@@ -65,6 +65,11 @@ class InstanceMutex:
             self._holders.pop(instance_uuid, None)
             return list(self._parked.pop(instance_uuid))
 
+    def waiting(self, instance_uuid: str) -> list[HeldLease]:
+        """The work that is parked until whoever works on the instance now leaves it, without what was cancelled."""
+        with self._lock:
+            return [held for held in self._parked.get(instance_uuid, ()) if not held.is_fenced]
+
     def is_busy(self, instance_uuid: str) -> bool:
         """Whether somebody works on the instance."""
         with self._lock:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 
 from computeagent.agent.context import AgentContext
+from computeagent.agent.giving_way import GivingWay
 from computeagent.agent.guest_volumes import extend_of_guest, has_volume, snapshot_of_guest
 from computeagent.agent.held_leases import HeldVolume
 from computeagent.agent.volume_backups import backup_restore, backup_send
@@ -21,16 +22,18 @@ REPORT_EVERY_S = 5.0
 
 
 class WorkProgress:
-    """Tells now and then how far it is, and ends the copying of work whose lease is over."""
+    """Tells now and then how far it is, and ends the copying of work whose lease is over, or whose guest is wanted."""
 
     def __init__(self, context: AgentContext, held: HeldVolume) -> None:
         self._context = context
         self._held = held
         self._reported_at = context.clock()
+        self._giving_way = GivingWay(context, held)
 
     def __call__(self, done_bytes: int, total_bytes: int) -> None:
-        """Raises Fenced."""
+        """Raises Fenced, GuestWanted."""
         self._held.check()
+        self._giving_way.look()
         self._held.moved()
         now = self._context.clock()
         if now - self._reported_at >= REPORT_EVERY_S:
@@ -45,7 +48,7 @@ VolumeVerb = Callable[[AgentContext, HeldVolume, VolumeBackend, VolumeProgress],
 
 
 def volume_do(context: AgentContext, held: HeldVolume) -> VolumeFacts:
-    """Do what the order says. Raises DriverError, Fenced, Unavailable."""
+    """Do what the order says. Raises DriverError, Fenced, GuestWanted, Unavailable."""
     volume = held.order.volume
     backend = context.volumes.backend(volume.pool)
     # A snapshot does not change: a guest gets or loses its volume while one of its snapshots is sent.

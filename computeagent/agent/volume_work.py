@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from computeagent.agent.context import AgentContext
+from computeagent.agent.giving_way import GuestWanted
 from computeagent.agent.handover import REASON, give_back
 from computeagent.agent.held_leases import HeldVolume
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
@@ -155,9 +156,10 @@ class VolumeWork:
         except Fenced as error:
             context.counts.add("fenced")
             log.warning("%s stops: %s", held.about, error.message)
-        except (InstanceBusy, Unavailable, PoolAway) as error:
+        except (InstanceBusy, GuestWanted, Unavailable, PoolAway) as error:
             # Given back it costs no attempt, and goes to another host where this one's report says that the pool is
-            # away; else it is asked for again, until its deadline.
+            # away; else it is asked for again, until its deadline. The guest is free by now, and whoever waited for it
+            # has it first.
             context.counts.add("left")
             log.warning("%s is left for later: %s", held.about, error.message)
             give_back(context, held, reason=REASON if context.retry.is_stopping else error.message)

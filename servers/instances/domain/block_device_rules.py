@@ -13,6 +13,7 @@ from computeagent.protocol.guest_disks import DISK_BUSES, free_device
 from controlplane.kernel.texts import phrase as _
 from scheduling.domain.snapshots import FlavorSnapshot
 from servers.instances.domain.block_device_words import CDROM_BUSES, BlockDeviceWanted
+from servers.volumes.domain.attachments import MAX_GUEST_DISKS
 from servers.volumes.domain.block_device_faults import BlockDeviceFault, BlockDeviceProblem
 from servers.volumes.domain.block_devices import (
     CDROM,
@@ -42,13 +43,15 @@ class SourceFound:
 @dataclass(frozen=True, slots=True)
 class DiskSurroundings:
     """What else of the request counts. `image_id`: the image that it names; `bus`: that of disks that say none.
-    `max_local`: how many disks in its host's own storage an instance may name, below 0 for any number.
+    `max_local`: how many disks in its host's own storage an instance may name, below 0 for any number. `max_disks`: how
+    many an instance may have in all, those of its flavor among them.
     """
 
     flavor: FlavorSnapshot
     image_id: uuid.UUID | None = None
     bus: str = "virtio"
     max_local: int = 3
+    max_disks: int = MAX_GUEST_DISKS
     count: int = 1
 
 
@@ -75,6 +78,13 @@ def block_devices_decide(
         root = BlockDevice(SourceType.IMAGE, DestinationType.LOCAL, around.image_id, ROOT, disk_bus=around.bus)
         devices.insert(0, replace(root, size_gib=around.flavor.root_gib, delete_on_termination=True))
     devices += _of_flavor(wanted, around)
+    if len(devices) > around.max_disks:
+        text = _(
+            "The instance would have {disks} disks, those of its flavor among them; it has at most {max_disks}.",
+            disks=len(devices),
+            max_disks=around.max_disks,
+        )
+        return (), [BlockDeviceProblem(_F.FORMAT, text)]
     names, problems = device_names(devices)
     if problems:
         return (), problems

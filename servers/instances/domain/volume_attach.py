@@ -8,7 +8,7 @@ from computeagent.protocol.guest_disks import DISK_BUSES, HOT_PLUGGED_BUSES, fre
 from controlplane.kernel.texts import phrase as _
 from servers.instances.domain.instance_rules import tags_reasons
 from servers.states import POWERED_ON
-from servers.volumes.domain.attachments import MAX_GUEST_DISKS
+from servers.volumes.domain.attachments import max_disks_of
 from servers.volumes.domain.block_devices import CDROM, DISK
 
 _DEVICE = re.compile(r"(/dev/)?([a-z]d[a-z]{1,2})")
@@ -28,7 +28,7 @@ def attach_problem(
     """Why the instance, which has so many disks with these tags, gets no other one. A `limit` below 0 is none of the
     operator's.
     """
-    max_disks = MAX_GUEST_DISKS if limit < 0 else min(limit, MAX_GUEST_DISKS)
+    max_disks = max_disks_of(limit)
     if disks >= max_disks:
         return AttachProblem(
             _("The instance has {disks} disks; it has at most {max_disks}.", disks=disks, max_disks=max_disks), "volume"

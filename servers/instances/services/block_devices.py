@@ -5,7 +5,7 @@ Source: `nova.compute.api.API._validate_bdm` and what it raises.
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from computeagent.protocol.guest_disks import known_disk_bus_of
@@ -27,6 +27,7 @@ from servers.instances.domain.block_device_words import (
     block_devices_parse,
 )
 from servers.models import Flavor, Image, Volume, VolumeSnapshot, VolumeType
+from servers.volumes.domain.attachments import max_disks_of, zone_problem
 from servers.volumes.domain.block_device_faults import (
     BlockDeviceFault,
     BlockDeviceProblem,
@@ -152,7 +153,8 @@ def _disks_found(
     if not wanted:
         if not has_image:
             return DisksDecided(), {"image": [NO_IMAGE]}
-        return DisksDecided(image=image, image_snapshot=image_snapshot(image) if image else {}), {}
+        unfit = _flavor_disks_unfit(flavor, image)
+        return DisksDecided(image=image, image_snapshot=image_snapshot(image) if image else {}), unfit
     looked = _Looked()
     _images_find(caller, wanted, looked)
     _volumes_find(caller, wanted, looked, zone)
@@ -161,16 +163,31 @@ def _disks_found(
     if looked.problems or flavor is None or (has_image and image is None):
         return DisksDecided(image=image), problems_by_field(looked.problems)
     chosen = image or looked.root_image
-    around = DiskSurroundings(
-        flavor=FlavorSnapshot(**flavor_snapshot(flavor)),
-        image_id=image.pk if image else None,
-        bus=_bus_of(chosen),
-        max_local=server_options().max_local_block_devices,
-        count=count,
-    )
+    around = _surroundings(flavor, image_id=image.pk if image else None, bus=_bus_of(chosen), count=count)
     devices, problems = block_devices_decide(wanted, looked.sources, looked.types, around)
     snapshot = image_snapshot(image) if image else looked.root_snapshot
     return DisksDecided(devices or None, chosen, snapshot), problems_by_field(problems)
+
+
+def _surroundings(flavor: Flavor, *, image_id: uuid.UUID | None, bus: str, count: int) -> DiskSurroundings:
+    options = server_options()
+    return DiskSurroundings(
+        flavor=FlavorSnapshot(**flavor_snapshot(flavor)),
+        image_id=image_id,
+        bus=bus,
+        max_local=options.max_local_block_devices,
+        max_disks=max_disks_of(options.max_disk_devices_to_attach),
+        count=count,
+    )
+
+
+def _flavor_disks_unfit(flavor: Flavor | None, image: Image | None) -> Problems:
+    """Why an instance that names no disk does not get those of its flavor and image; empty when it does."""
+    if flavor is None or image is None:
+        return {}
+    around = _surroundings(flavor, image_id=image.pk, bus=_bus_of(image), count=1)
+    _devices, problems = block_devices_decide((), {}, {}, replace(around, max_local=-1))
+    return {"flavor": [one.text for one in problems]} if problems else {}
 
 
 def _bus_of(image: Image | None) -> str:
@@ -202,7 +219,7 @@ def _volumes_find(caller: Caller, wanted: Sequence[BlockDeviceWanted], looked: _
     mine = _of_kind(wanted, SourceType.VOLUME)
     rows = Volume.objects.filter(project_id=caller.project_id, pk__in=_ids(mine)) if mine else Volume.objects.none()
     found = {row.pk: row for row in rows}
-    same_zone = not server_options().cross_az_attach
+    may_cross = server_options().cross_az_attach
     for one in mine:
         volume = found.get(parse_uuid(one.reference) or uuid.UUID(int=0))
         if volume is None:
@@ -224,13 +241,7 @@ def _volumes_find(caller: Caller, wanted: Sequence[BlockDeviceWanted], looked: _
                 _F.INVALID_VOLUME,
                 _("Volume {volume} is in no pool, so no host reaches it.", volume=volume),
             )
-        if same_zone and zone and volume.availability_zone and volume.availability_zone != zone:
-            text = _(
-                "Volume {volume} is in zone {availability_zone}, and the instance is to be in {zone}.",
-                volume=volume,
-                availability_zone=volume.availability_zone,
-                zone=zone,
-            )
+        if text := zone_problem(volume, volume_zone=volume.availability_zone, zone=zone, is_crossing_allowed=may_cross):
             looked.wrong(one, "uuid", _F.ZONE, text)
         looked.sources[one.number] = SourceFound(volume.pk, size_gib=volume.size_gib, is_bootable=volume.is_bootable)
         _root_of(one, volume, looked)

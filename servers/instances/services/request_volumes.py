@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from controlplane.identity.domain import Caller
 from servers.instances.services.block_devices import DisksDecided
-from servers.models import Volume
 from servers.volumes.domain.attachments import AttachmentRequest
 from servers.volumes.domain.block_devices import BlockDevice
 from servers.volumes.services.attachments import volumes_reserve
@@ -36,6 +35,5 @@ def request_volumes_reserve(*, instance_uuid: uuid.UUID, project_id: uuid.UUID, 
     named = {one.source_id: one for one in devices if one.is_named_volume and one.source_id}
     if not named:
         return
-    read_only = set(Volume.objects.filter(pk__in=named, is_read_only=True).values_list("pk", flat=True))
-    wanted = [AttachmentRequest(pk, one.device, is_read_only=pk in read_only) for pk, one in named.items()]
+    wanted = [AttachmentRequest(pk, one.device) for pk, one in named.items()]
     volumes_reserve(project_id=project_id, instance_uuid=instance_uuid, wanted=wanted)

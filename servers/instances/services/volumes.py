@@ -21,6 +21,7 @@ from controlplane.kernel.texts import phrase as _
 from controlplane.work.models import Work
 from controlplane.work.work import WorkLease
 from scheduling.domain.snapshots import FlavorSnapshot
+from scheduling.fleet.selectors.zones import zone_of_host
 from servers.conf import server_options
 from servers.instances.actions.rule import ActionRule
 from servers.instances.actions.volumes import ATTACH_VOLUME, DETACH_VOLUME, YES
@@ -33,7 +34,8 @@ from servers.instances.services.journal import action_close, action_open
 from servers.instances.services.notifications import emit_action_at_once
 from servers.instances.services.state import state_set
 from servers.models import BlockDeviceMapping, Instance, InstanceFault, Volume, VolumeAttachment
-from servers.volumes.domain.attachments import AttachmentRequest
+from servers.volumes.domain.attachments import AttachmentRequest, zone_problem
+from servers.volumes.domain.block_device_faults import BlockDeviceFault
 from servers.volumes.domain.block_devices import ROOT, DestinationType, SourceType
 from servers.volumes.domain.errors import InvalidVolume, PoolUnreachable, VolumeNotFound
 from servers.volumes.domain.states import AttachmentState
@@ -63,6 +65,7 @@ def attach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments
         raise InvalidVolume(
             _("The instance has volume {volume} already.", volume=volume), field="volume", state=volume.state
         )
+    _zone_require(row, volume)
     if row.host:
         _reach_require(row, volume, caller)
     disks = _disks_written(row)
@@ -212,6 +215,22 @@ def _attachment_named(row: Instance, named: str) -> VolumeAttachment:
     if not found:
         raise VolumeNotFound(_("The instance has no volume {named!r:.80}.", named=named), field="volume")
     return found[0]
+
+
+def _zone_require(row: Instance, volume: Volume) -> None:
+    """Raises InvalidVolume where it is in another zone than the instance, and may not be. Off its host an instance is
+    in the zone that was asked for.
+    """
+    zone = zone_of_host(host=row.host) if row.host else row.availability_zone
+    text = zone_problem(
+        volume,
+        volume_zone=volume.availability_zone,
+        zone=zone,
+        is_crossing_allowed=server_options().cross_az_attach,
+    )
+    if text:
+        said = _("{sentence} ({detail})", sentence=text, detail=BlockDeviceFault.ZONE.value)
+        raise InvalidVolume(said, field="volume", state=volume.state)
 
 
 def _reach_require(row: Instance, volume: Volume, caller: Caller) -> None:

@@ -13,16 +13,18 @@ from controlplane.work.models.work import OPEN_STATES
 from placement.domain import AllocationView
 from placement.selectors import allocations_by_consumer
 from servers.conf import server_options
-from servers.models import Volume, VolumeAttachment, VolumeKey, VolumeSnapshot, VolumeTransfer
+from servers.models import Volume, VolumeAttachment, VolumeBackup, VolumeKey, VolumeSnapshot, VolumeTransfer
 from servers.repair.selectors.volume_drift import attachments_stuck
+from servers.repair.services.volume_heal import FAILS
 from servers.volumes.domain.attachments import ATTACHMENT_STATES
-from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
+from servers.volumes.domain.states import BackupState, VolumeSnapshotState, VolumeState
 from servers.volumes.services.attachments import state_by_attachments
 from servers.volumes.services.keys import volume_keys_unreadable
 
 Fault = tuple[int, str, str, dict[str, Any]]
 OLD_S = 120.0
 """Longer than the heal of volumes takes to see them twice."""
+<<<<<<< HEAD
 MAX_UNREADABLE = 100
 """Passphrases that are named; of more it is said how many."""
 _WORKED_ON = (
@@ -32,6 +34,8 @@ _WORKED_ON = (
     VolumeState.UPLOADING,
     VolumeState.RETYPING,
 )
+=======
+>>>>>>> h-vols
 
 
 def volume_owners() -> set[uuid.UUID]:
@@ -98,9 +102,13 @@ def _standing_still() -> Iterator[Fault]:
     open_work = Work.objects.filter(subject=OuterRef("pk"), state__in=OPEN_STATES)
     old = Q(updated_at__lt=now_plus(-OLD_S)) & ~Exists(open_work)
     made_alone = Q(instance_uuid__isnull=True) | ~Q(state=VolumeState.CREATING)
-    for volume in Volume.objects.filter(old & made_alone, state__in=[one.value for one in _WORKED_ON]):
+    for volume in Volume.objects.filter(old & made_alone, state__in=[*FAILS]):
         yield 4, str(volume.pk), f"is {volume.state} and nobody works on it", {}
     for attachment in attachments_stuck().filter(updated_at__lt=now_plus(-OLD_S - server_options().drift_grace_s)):
         yield 4, str(attachment.volume_id), f"is {attachment.state} and nobody works on it", {}
     for snapshot in VolumeSnapshot.objects.filter(old, state=VolumeSnapshotState.CREATING):
         yield 4, str(snapshot.pk), f"is {snapshot.state} and nobody works on it", {}
+    # One whose snapshot is being made, and one that no host can make now, which its fault says, wait for that.
+    making = VolumeSnapshot.objects.filter(pk=OuterRef("snapshot_id"), state=VolumeSnapshotState.CREATING)
+    for backup in VolumeBackup.objects.filter(old, ~Exists(making), state=BackupState.CREATING, fault=""):
+        yield 4, str(backup.pk), f"is {backup.state} and nobody works on it", {}

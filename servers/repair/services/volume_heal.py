@@ -1,5 +1,5 @@
-"""This module ends what stands still of volumes and snapshots: they say that something is being done to them, and there
-is no work that does it. It happens where work was cancelled, or ended, without its consequence.
+"""This module ends what stands still of volumes, snapshots and backups: they say that something is being done to them,
+and there is no work that does it. It happens where work was cancelled, or ended, without its consequence.
 """
 
 import logging
@@ -14,9 +14,10 @@ from controlplane.kernel.texts import phrase as _
 from controlplane.work.heals import STUCK_VOLUME, heal_record
 from controlplane.work.models import Work
 from controlplane.work.models.work import OPEN_STATES
-from servers.models import BuildRequest, Instance, Volume, VolumeAttachment, VolumeSnapshot
-from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
+from servers.models import BuildRequest, Instance, Volume, VolumeAttachment, VolumeBackup, VolumeSnapshot
+from servers.volumes.domain.states import BackupState, VolumeSnapshotState, VolumeState
 from servers.volumes.services.attachments import attachment_release
+from servers.volumes.services.backup_ends import backup_go_on, volume_restore_failed
 from servers.volumes.services.copies import snapshot_held, volume_held
 from servers.volumes.services.deletion import snapshot_bytes_remove, volume_bytes_remove, volume_deletion_begin
 from servers.volumes.services.retype import volume_retype_failed
@@ -39,6 +40,7 @@ FAILS: dict[str, Callable[..., None]] = {
     _V.CREATING.value: volume_create_failed,
     _V.EXTENDING.value: volume_extend_failed,
     _V.REVERTING.value: volume_revert_failed,
+    _V.RESTORING.value: volume_restore_failed,
     _V.UPLOADING.value: volume_upload_failed,
     _V.RETYPING.value: volume_retype_failed,
 }
@@ -51,7 +53,10 @@ def stuck_volumes_heal() -> int:
     old = Q(updated_at__lt=now_plus(-GRACE_S)) & ~Exists(open_work)
     volumes = Volume.objects.filter(old, state__in=[*FAILS, _V.DELETING]).order_by("updated_at")
     snapshots = VolumeSnapshot.objects.filter(old, state__in=[_S.CREATING, _S.DELETING]).order_by("updated_at")
+    # That of a backup which waits for its own snapshot is begun by `backups_resume`.
+    backups = VolumeBackup.objects.filter(old, state=BackupState.CREATING, owns_snapshot=False).order_by("updated_at")
     healed = sum(_heal(_volume, pk) for pk in volumes.values_list("pk", flat=True)[:BATCH])
+    healed += sum(_heal(_backup, pk) for pk in backups.values_list("pk", flat=True)[:BATCH])
     healed += images_of_snapshots_heal()
     return healed + sum(_heal(_snapshot, pk) for pk in snapshots.values_list("pk", flat=True)[:BATCH])
 
@@ -66,10 +71,10 @@ def _heal(heal: Callable[[uuid.UUID], str], pk: uuid.UUID) -> bool:
                     kind=STUCK_VOLUME, subject=pk, found=found, done=_("It was ended, or begun again."), evidence={}
                 )
     except Exception:
-        log.exception("volume or snapshot %s stands still and could not be ended", pk)
+        log.exception("volume, snapshot or backup %s stands still and could not be ended", pk)
         return False
     if found:
-        log.warning("volume or snapshot %s %s", pk, found)
+        log.warning("volume, snapshot or backup %s %s", pk, found)
     return bool(found)
 
 
@@ -112,6 +117,11 @@ def _snapshot(pk: uuid.UUID) -> str:
     snapshot_bytes_remove(row)
     is_begun = _is_worked_on(pk) or not VolumeSnapshot.objects.filter(pk=pk).exists()
     return found if is_begun else ""
+
+
+def _backup(pk: uuid.UUID) -> str:
+    """A backup of a snapshot that is there is begun again; its host sends the same bytes."""
+    return "was creating and nobody worked on it" if backup_go_on(backup_id=pk) else ""
 
 
 def _is_worked_on(pk: uuid.UUID) -> bool:

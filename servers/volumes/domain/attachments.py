@@ -4,10 +4,31 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from controlplane.kernel.texts import phrase as _
 from servers.volumes.domain.states import AttachmentState, VolumeState
 
 MAX_GUEST_DISKS = 26
 """As many as there are letters for the names of disks."""
+
+
+def max_disks_of(limit: int) -> int:
+    """How many disks an instance may have by the operator's `limit`; below 0 there is none."""
+    return MAX_GUEST_DISKS if limit < 0 else min(limit, MAX_GUEST_DISKS)
+
+
+def zone_problem(volume: object, *, volume_zone: str, zone: str, is_crossing_allowed: bool) -> str:
+    """Why an instance of this zone may not have the volume; empty when it may, and where either is in no zone.
+
+    Source: Nova's `cross_az_attach`.
+    """
+    if is_crossing_allowed or not zone or not volume_zone or volume_zone == zone:
+        return ""
+    return _(
+        "Volume {volume} is in zone {availability_zone}, and the instance in {zone}.",
+        volume=volume,
+        availability_zone=volume_zone,
+        zone=zone,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,9 @@ def backup_chain(backup: VolumeBackup) -> list[VolumeBackup]:
 
 
 def snapshots_wanted(volume: Volume) -> QuerySet[VolumeSnapshot]:
-    """The volume's snapshots that somebody asked for: those that backups keep for the next one are in nobody's way."""
-    of_backups = VolumeBackup.objects.filter(volume_id=volume.pk, owns_snapshot=True, snapshot_id__isnull=False)
+    """The volume's snapshots that somebody asked for: those that backups of its project keep for the next one are in
+    nobody's way.
+    """
+    of_backups = VolumeBackup.objects.filter(volume_id=volume.pk, project_id=volume.project_id, owns_snapshot=True)
+    of_backups = of_backups.filter(snapshot_id__isnull=False)
     return VolumeSnapshot.objects.filter(volume=volume).exclude(pk__in=of_backups.values("snapshot_id"))

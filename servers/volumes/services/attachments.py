@@ -40,7 +40,8 @@ MOVING = (AttachmentState.ATTACHING, AttachmentState.DETACHING)
 def volumes_reserve(
     *, project_id: uuid.UUID, instance_uuid: uuid.UUID, wanted: Sequence[AttachmentRequest]
 ) -> list[VolumeAttachment]:
-    """Promise these volumes of the project to the instance. A promise that it has already is left as it is.
+    """Promise these volumes of the project to the instance. A promise that it has already is left as it is. Of a volume
+    that can only be read each attachment is read-only, whatever was asked.
 
     Raises VolumeNotFound, InvalidVolume, VolumeAttached, PoolCannot; then nothing is promised.
     """
@@ -71,10 +72,6 @@ def _require(volume: Volume, one: AttachmentRequest) -> None:
     volume_uncopied_require(volume)
     if volume.pool is None and not one.is_being_made:
         raise InvalidVolume(_("Volume {volume} is in no pool.", volume=volume), field="volume", state=volume.state)
-    if volume.is_read_only and not one.is_read_only:
-        raise InvalidVolume(
-            _("Volume {volume} can only be read: attach it read-only.", volume=volume), field="read_only"
-        )
     if volume.is_multiattach and not _can_share(volume) and volume.attachments.exists():
         raise PoolCannot(
             _("The pool of volume {volume} lets one instance alone have it, and another one does.", volume=volume),
@@ -94,7 +91,7 @@ def _promise(volume: Volume, instance_uuid: uuid.UUID, one: AttachmentRequest) -
                 volume=volume,
                 instance_uuid=instance_uuid,
                 is_shared=_can_share(volume),
-                is_read_only=one.is_read_only,
+                is_read_only=one.is_read_only or volume.is_read_only,
                 device=one.device,
             )
     except IntegrityError as error:

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 BACKUP_ID = "backup_id"
 """Argument of work that restores a volume, or compares it with its last backup."""
 NO_BYTES = _("Its bytes did not come. Delete it, and make another one.")
-NO_SNAPSHOT = _("The snapshot that was made for it is gone.")
+NO_SNAPSHOT = _("Its snapshot is gone.")
 BATCH = 200
 
 
@@ -54,16 +54,35 @@ def snapshot_came(*, snapshot_id: uuid.UUID) -> None:
     """The snapshot is there: the backup for which it was made goes on. One that no host can do now waits for a round
     of `backups_resume`.
     """
-    rows = VolumeBackup.objects.select_related("parent").filter(snapshot_id=snapshot_id, owns_snapshot=True)
-    row = rows.filter(state=BackupState.CREATING).first()
-    snapshot = VolumeSnapshot.objects.select_related("volume__pool").filter(pk=snapshot_id).first()
-    if row is None or snapshot is None or snapshot.state != VolumeSnapshotState.AVAILABLE:
-        return
-    VolumeBackup.objects.filter(pk=row.pk).update(is_consistent=snapshot.is_consistent)
+    rows = VolumeBackup.objects.filter(snapshot_id=snapshot_id, owns_snapshot=True, state=BackupState.CREATING)
+    for backup_id in list(rows.values_list("pk", flat=True)):
+        backup_go_on(backup_id=backup_id)
+
+
+def backup_go_on(*, backup_id: uuid.UUID) -> bool:
+    """Begin the work on a backup that is `creating` and that nobody works on; without its snapshot it fails. False
+    where it moved on, where its snapshot is still being made, and where no host can do it now, which its fault says.
+    In the caller's transaction.
+    """
+    rows = VolumeBackup.objects.select_for_update(of=("self",)).select_related("parent")
+    row = rows.filter(pk=backup_id, state=BackupState.CREATING).first()
+    if row is None or volume_work_is_open(subject=backup_id):
+        return False
+    snapshots = VolumeSnapshot.objects.select_related("volume__pool")
+    snapshot = None if row.snapshot_id is None else snapshots.filter(pk=row.snapshot_id).first()
+    if snapshot is not None and snapshot.state == VolumeSnapshotState.CREATING:
+        return False
+    if snapshot is None or snapshot.state != VolumeSnapshotState.AVAILABLE:
+        _fail(backup_id, NO_SNAPSHOT)
+        return True
+    fault = ""
     try:
-        backup_work_begin(row, snapshot.volume)
+        with transaction.atomic():
+            backup_work_begin(row, snapshot.volume)
     except Conflict as error:
-        VolumeBackup.objects.filter(pk=row.pk).update(fault=error.message)
+        fault = error.message
+    VolumeBackup.objects.filter(pk=backup_id).update(is_consistent=snapshot.is_consistent, fault=fault)
+    return not fault
 
 
 def snapshot_failed(*, snapshot_id: uuid.UUID, message: str) -> None:
@@ -84,7 +103,7 @@ def backup_create_done(*, subject: uuid.UUID, facts: VolumeFacts) -> None:
         return None
     if not row.keeps_snapshot:
         snapshot_let_go(row)
-    elif row.parent is not None:
+    elif row.parent is not None and row.parent.project_id == row.project_id:
         snapshot_let_go(row.parent)
     return None
 
@@ -114,14 +133,16 @@ def _fail(backup_id: uuid.UUID, message: str) -> None:
 
 def snapshot_let_go(backup: VolumeBackup) -> None:
     """The backup needs its snapshot no more: one that was made for it is deleted. What cannot be deleted now is tried
-    again by `backups_resume`.
+    again by `backups_resume`. One that went to another project with its volume is that project's now, and stays.
     """
     if backup.snapshot_id is None or not backup.owns_snapshot:
         return
     VolumeBackup.objects.filter(pk=backup.pk).update(keeps_snapshot=False)
+    snapshot = VolumeSnapshot.objects.filter(pk=backup.snapshot_id, project_id=backup.project_id).first()
     try:
         with transaction.atomic():
-            snapshot_deletion_begin(snapshot_id=backup.snapshot_id, is_forced=False)
+            if snapshot is not None:
+                snapshot_deletion_begin(snapshot_id=snapshot.pk, is_forced=False)
     except NotFound:
         pass
     except Conflict as error:
@@ -133,16 +154,9 @@ def snapshot_let_go(backup: VolumeBackup) -> None:
 def backups_resume() -> None:
     """Go on with backups that stand still: their snapshot came when no host could go on, or could not be deleted."""
     creating = VolumeBackup.objects.filter(state=BackupState.CREATING, owns_snapshot=True, snapshot_id__isnull=False)
-    snapshots = dict(VolumeSnapshot.objects.filter(pk__in=creating.values("snapshot_id")).values_list("pk", "state"))
-    for pk, snapshot_id in list(creating.values_list("pk", "snapshot_id")[:BATCH]):
-        state = snapshots.get(snapshot_id) if snapshot_id is not None else None
-        if snapshot_id is None or state == VolumeSnapshotState.CREATING or volume_work_is_open(subject=pk):
-            continue
+    for pk in list(creating.values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
-            if state == VolumeSnapshotState.AVAILABLE:
-                snapshot_came(snapshot_id=snapshot_id)
-            else:
-                _fail(pk, NO_SNAPSHOT)
+            backup_go_on(backup_id=pk)
     resting = [BackupState.AVAILABLE.value, BackupState.ERROR.value, BackupState.DELETING.value]
     left = VolumeBackup.objects.filter(
         state__in=resting, owns_snapshot=True, keeps_snapshot=False, snapshot_id__isnull=False

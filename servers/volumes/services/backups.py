@@ -137,7 +137,9 @@ def _parent(volume: Volume, request: BackupRequest, snapshot: VolumeSnapshot | N
     if snapshot is not None:
         snapshots = snapshots.filter(created_at__lt=snapshot.created_at)
     rows = VolumeBackup.objects.select_for_update().order_by("-created_at")
-    rows = rows.filter(volume_id=volume.pk, state=BackupState.AVAILABLE, is_encrypted=volume.is_encrypted)
+    # After a transfer the backups of the project that had the volume before are that project's, and no base.
+    mine = {"volume_id": volume.pk, "project_id": volume.project_id}
+    rows = rows.filter(**mine, state=BackupState.AVAILABLE, is_encrypted=volume.is_encrypted)
     by_snapshot = rows.filter(snapshot_id__in=list(snapshots.values_list("pk", flat=True))).first()
     parent = by_snapshot or rows.first()
     if parent is None:

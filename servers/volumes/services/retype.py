@@ -36,7 +36,7 @@ from servers.volumes.services.limits import volume_limits_due
 from servers.volumes.services.new_volumes import qos_stored
 from servers.volumes.services.notifications import emit_volume
 from servers.volumes.services.state import volume_state_set, volume_state_try
-from servers.volumes.services.work import volume_work_begin
+from servers.volumes.services.work import host_idlest, volume_work_begin
 
 _V = VolumeState
 
@@ -134,7 +134,7 @@ def _move_begin(caller: Caller | None, row: Volume, after: VolumeType) -> Volume
     changed = volume_state_set(
         volume_id=row.pk, after=_V.RETYPING, before=[_V.AVAILABLE], wanted_type=after, wanted_pool=pool, fault=""
     )
-    host = min(set(hosts) & set(live_hosts(pool)))
+    host = host_idlest(set(hosts) & set(live_hosts(pool)))
     volume_work_begin(kind=VolumeWorkKind.VOLUME_RETYPE, subject=row.pk, volume=changed, host=host)
     emit_volume("retype.start", changed)
     return changed

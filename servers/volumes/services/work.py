@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -75,12 +75,13 @@ def _host_for(kind: VolumeWorkKind, volume: Volume, pool: StoragePool) -> str:
     if not live:
         log.warning("no host for %s of volume %s in pool %s: %s", kind, volume.pk, pool, hosts_of_pool(pool))
         raise PoolUnreachable(_("{what} is down, or cannot use the pool now. Try again later.", what=what))
-    return _idlest(live)
+    return host_idlest(live)
 
 
-def _idlest(hosts: list[str]) -> str:
+def host_idlest(hosts: Collection[str]) -> str:
+    """Of these hosts, of which there is one at least, the one with the least work on volumes."""
     if len(hosts) == 1:
-        return hosts[0]
+        return next(iter(hosts))
     busy = open_work_of_queues(queues=[compute_queue(host) for host in hosts], kinds=VOLUME_KINDS)
     return host_chosen({host: busy.get(compute_queue(host), 0) for host in hosts})
 
@@ -133,7 +134,7 @@ def _move(work: Work, volume: Volume, pool: StoragePool, *, is_up: bool) -> bool
     if not others:
         same.update(outcome={"error": _("It waits: {why}.", why=why)}, updated_at=Now())
         return False
-    queue = compute_queue(_idlest(others))
+    queue = compute_queue(host_idlest(others))
     with transaction.atomic():
         # The attempt is not counted against the work, and fences off whoever had it.
         is_moved = same.update(

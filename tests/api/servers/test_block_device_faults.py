@@ -79,6 +79,41 @@ def test_each_fault_speaks_at_its_field() -> None:
         assert client.post("/api/instances/", body_of(says), format="json").status_code == 202, says
 
 
+def test_disks_of_a_request_are_no_more_than_the_operator_allows(settings: Any) -> None:
+    """MAX_DISK_DEVICES_TO_ATTACH counts the disks of the flavor, whether the request names others or none."""
+    client = world.client_of(installation().member)
+    world.flavor("swapping", swap_mib=64)
+    settings.KILONOVA = {**settings.KILONOVA, "MAX_DISK_DEVICES_TO_ATTACH": 2}
+    said = "The instance would have 3 disks, those of its flavor among them; it has at most 2."
+    plain = {"name": "vm", "image": "demo", "networks": []}
+    for body, field, reason in (
+        (body_of({BDM: [OLD, NEW | {"boot_index": 1}], "flavor": "swapping"}), BDM, f"{said} (InvalidBDMFormat)"),
+        ({**plain, "flavor": "swapping", BDM: [{**NEW, "boot_index": -1}]}, BDM, f"{said} (InvalidBDMFormat)"),
+    ):
+        answer = client.post("/api/instances/", body, format="json")
+        assert (answer.status_code, answer.json()["error"]["reasons"]) == (400, {field: [reason]})
+    taken = client.post("/api/instances/", {**plain, "flavor": "swapping"}, format="json")
+    assert taken.status_code == 202, taken.json()
+    settings.KILONOVA = {**settings.KILONOVA, "MAX_DISK_DEVICES_TO_ATTACH": 1}
+    refused = client.post("/api/instances/", {**plain, "flavor": "swapping"}, format="json")
+    reason = "The instance would have 2 disks, those of its flavor among them; it has at most 1."
+    assert (refused.status_code, refused.json()["error"]["reasons"]) == (400, {"flavor": [reason]})
+    assert client.post("/api/instances/", {**plain, "flavor": "m1.tiny"}, format="json").status_code == 202
+
+
+def test_volume_of_another_zone_is_refused_where_zones_are_not_crossed(settings: Any) -> None:
+    client = world.client_of(installation().member)
+    settings.KILONOVA = {**settings.KILONOVA, "CROSS_AZ_ATTACH": False}
+    Volume.objects.filter(name="free").update(availability_zone="az2")
+    body = body_of({BDM: [OLD], "availability_zone": "nova"})
+    free = Volume.objects.get(name="free")
+    refused = client.post("/api/instances/", body, format="json")
+    reason = f"Volume {free} is in zone az2, and the instance in nova. (MismatchVolumeAZException)"
+    assert (refused.status_code, refused.json()["error"]["reasons"]) == (400, {f"{BDM}.0.uuid": [reason]})
+    settings.KILONOVA = {**settings.KILONOVA, "CROSS_AZ_ATTACH": True}
+    assert client.post("/api/instances/", body, format="json").status_code == 202
+
+
 def test_reader_and_stranger_get_no_instance_of_a_volume() -> None:
     who = installation()
     free = Volume.objects.get(name="free")

@@ -85,6 +85,9 @@ REFUSED: list[tuple[Any, DiskSurroundings, str, str]] = [
     ([{**EPHEMERAL, "volume_size": 15}, {**EPHEMERAL, "volume_size": 6}], NAMED, "", "of 21 GiB; the flavor has 20"),
     ([EPHEMERAL], replace(BARE, image_id=IMAGE), "", "InvalidBDMEphemeralSize"),
     ([{**EPHEMERAL, "volume_size": 5}] * 3, NAMED, "", "Has 4 disks in its host's own storage; at most 3"),
+    ([ROOT_VOLUME, DATA, DATA], replace(BARE, max_disks=2), "", "have 3 disks, those of its flavor among them; it has"),
+    ([DATA], replace(NAMED, max_disks=3), "", "would have 4 disks"),
+    ([{**DATA, "disk_bus": "sata"}] * 24, NAMED, "", "would have 27 disks"),
     ([{**ROOT_VOLUME, "no_device": True}], BARE, "0.no_device", "InvalidBDMFormat"),
 ]
 

@@ -18,9 +18,9 @@ ATTACH, DETACH = "attach_volume", "detach_volume"
 class Cloud:
     """One instance on a host that reaches one pool, in which there is a volume."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, backend: MemoryBackend | None = None) -> None:
         self.who = people_and_image()
-        self.backend = MemoryBackend("shared", is_shared=True)
+        self.backend = backend or MemoryBackend("shared", is_shared=True)
         self.h1 = Hands("h1", path, pools=[self.backend])
         self.pool = StoragePool.objects.first() or pool_row("shared", "h1")
         self.vm = built(self.who.member, self.h1)

@@ -1,7 +1,6 @@
 """Volumes are attached to instances and detached: the rows, the work, the guest, and how each way ends."""
 
 import uuid
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,12 +35,6 @@ from tests.worlds.agent_hands import built
 from tests.worlds.attachments import volume_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def cloud(tmp_path: Path, settings: Any) -> Cloud:
-    settings.KILONOVA = {**settings.KILONOVA, "IMAGE_DIR": tmp_path / "images"}
-    return Cloud(tmp_path)
 
 
 def test_volume_comes_and_goes(cloud: Cloud) -> None:
@@ -210,16 +203,6 @@ def test_root_volume_stays_and_an_instance_has_a_volume_once(cloud: Cloud) -> No
     BlockDeviceMapping.objects.update(boot_index=0)
     with pytest.raises(Conflict, match="boots from this volume"):
         cloud.act(DETACH, volume="data")
-
-
-def test_limits_of_disks(cloud: Cloud, settings: Any) -> None:
-    settings.KILONOVA = {**settings.KILONOVA, "MAX_DISK_DEVICES_TO_ATTACH": 1}
-    with pytest.raises(Conflict, match="has 1 disks; it has at most 1"):
-        cloud.act(ATTACH, volume="data")
-    settings.KILONOVA = {**settings.KILONOVA, "MAX_DISK_DEVICES_TO_ATTACH": -1}
-    Instance.objects.update(image={"properties": {"hw_disk_bus": "sata"}})
-    with pytest.raises(Conflict, match="stop it first"):
-        cloud.act(ATTACH, volume="data")
 
 
 @pytest.mark.parametrize("change", [{"disk_bus": "sata"}, {"device_type": "cdrom"}])

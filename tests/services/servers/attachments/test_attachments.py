@@ -84,7 +84,6 @@ def test_volume_is_promised_given_and_taken_back(project: Project) -> None:
         ({"state": "extending"}, {}, InvalidVolume, "is extending"),
         ({"state": "creating"}, {}, InvalidVolume, "is creating"),
         ({}, {"is_being_made": True}, InvalidVolume, "was to be made for this instance"),
-        ({"is_read_only": True}, {}, InvalidVolume, "attach it read-only"),
         ({"pool": None}, {}, InvalidVolume, "in no pool"),
     ],
 )
@@ -98,6 +97,13 @@ def test_volume_that_cannot_be_promised(
     with pytest.raises(error, match=words):
         reserve(volume, uuid.uuid4(), **more)
     assert state(volume) == before and not VolumeAttachment.objects.exists()
+
+
+def test_attachments_of_a_volume_that_can_only_be_read_are_read_only(project: Project) -> None:
+    pool = pool_row()
+    for volume_is, asked, found in ((True, False, True), (False, True, True), (False, False, False)):
+        volume = volume_in(pool, project.pk, is_read_only=volume_is)
+        assert reserve(volume, uuid.uuid4(), is_read_only=asked).is_read_only is found
 
 
 def test_volume_of_another_project_does_not_exist(project: Project) -> None:

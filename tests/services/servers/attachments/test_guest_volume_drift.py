@@ -2,8 +2,6 @@
 
 import uuid
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db.models import F
@@ -20,12 +18,6 @@ from servers.repair.services.power_sync import power_states_sync
 from tests.services.servers.attachments.attached_cloud import Cloud
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def cloud(tmp_path: Path, settings: Any) -> Cloud:
-    settings.KILONOVA = {**settings.KILONOVA, "IMAGE_DIR": tmp_path / "images"}
-    return Cloud(tmp_path)
 
 
 def sync(cloud: Cloud, volumes: tuple[str, ...] | None, state: PowerState = PowerState.RUNNING) -> list[str]:

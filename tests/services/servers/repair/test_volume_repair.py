@@ -10,12 +10,22 @@ from django.utils import timezone
 from controlplane.work.models import Heal, Work
 from placement.services import allocations_free
 from scheduling.fleet.services.service_states import service_force_down
-from servers.models import StoragePool, Volume, VolumeAttachment, VolumeKey, VolumeSnapshot, VolumeTransfer
+from servers.models import (
+    StoragePool,
+    Volume,
+    VolumeAttachment,
+    VolumeBackup,
+    VolumeKey,
+    VolumeSnapshot,
+    VolumeTransfer,
+)
 from servers.repair.services.audit import audit_findings
 from servers.repair.services.volume_audit import MAX_UNREADABLE
 from servers.repair.services.volume_heal import stuck_volumes_heal
+from servers.volumes.backups.removal import backups_round
 from servers.volumes.domain.states import AttachmentState, VolumeState
 from servers.volumes.domain.volumes import VolumeRequest
+from servers.volumes.services.backups import BackupRequest, backup_create, backup_restore
 from servers.volumes.services.claims import volume_claim_resize
 from servers.volumes.services.keys import volume_key_make
 from servers.volumes.services.snapshots import SnapshotRequest, snapshot_create, snapshot_delete
@@ -23,6 +33,7 @@ from servers.volumes.services.transfers import transfer_create
 from servers.volumes.services.volumes import volume_create, volume_delete, volume_extend, volume_revert
 from tests.worlds.cloud import People
 from tests.worlds.volumes import (
+    backup_row,
     promised,
     small_cloud,
     snapshot_made,
@@ -52,6 +63,7 @@ def work_lost() -> None:
     long_ago = timezone.now() - timedelta(minutes=5)
     Volume.objects.update(updated_at=long_ago)
     VolumeSnapshot.objects.update(updated_at=long_ago)
+    VolumeBackup.objects.update(updated_at=long_ago)
 
 
 def said() -> list[str]:
@@ -89,6 +101,68 @@ def test_each_transient_state_without_work_is_ended_once(people, pool):
     work_done(deleting.pk)
     assert said() == []
     assert Heal.objects.filter(kind="stuck_volume").count() == 5
+
+
+def test_restoring_that_nobody_does_is_ended_and_may_be_done_again(people, pool):
+    volume = volume_made(people.member)
+    backup = backup_row(volume)
+    backup_restore(caller=people.member, backup_id=backup.pk, volume_id=volume.pk)
+    assert (stuck_volumes_heal(), said()) == (0, [])
+    work_lost()
+    assert said() == ["is restoring-backup and nobody works on it"]
+    assert (stuck_volumes_heal(), stuck_volumes_heal()) == (1, 0)
+    volume.refresh_from_db()
+    assert (volume.state, volume.fault) == ("error_restoring", "Nobody worked on it any more.")
+    assert (said(), Heal.objects.get().kind) == ([], "stuck_volume")
+    backup_restore(caller=people.member, backup_id=backup.pk, volume_id=volume.pk)
+    work_done(volume.pk)
+    volume.refresh_from_db()
+    assert (volume.state, volume.fault) == ("available", "")
+
+
+def test_backup_of_a_snapshot_that_nobody_makes_is_begun_again(people, pool):
+    volume = volume_made(people.member)
+    snapshot = snapshot_made(people.member, volume)
+    backup = backup_create(caller=people.member, request=BackupRequest(volume.pk, snapshot_id=snapshot.pk))
+    assert (stuck_volumes_heal(), said()) == (0, [])
+    work_lost()
+    assert said() == ["is creating and nobody works on it"]
+    service_force_down(host="h1", forced_down=True)
+    assert stuck_volumes_heal() == 0
+    assert "Try again later." in VolumeBackup.objects.get().fault
+    service_force_down(host="h1", forced_down=False)
+    assert (stuck_volumes_heal(), stuck_volumes_heal(), said()) == (1, 0, [])
+    assert work_of(backup.pk).arguments["snapshot_id"] == str(snapshot.pk)
+    assert Heal.objects.get().subject == backup.pk
+    VolumeBackup.objects.update(has_bytes=True)
+    work_done(backup.pk)
+    backup.refresh_from_db()
+    assert (backup.state, backup.fault) == ("available", "")
+
+
+def test_backup_that_nobody_makes_fails_with_its_snapshot(people, pool):
+    volume = volume_made(people.member)
+    snapshot = snapshot_made(people.member, volume)
+    backup_create(caller=people.member, request=BackupRequest(volume.pk, snapshot_id=snapshot.pk))
+    work_lost()
+    VolumeSnapshot.objects.all().delete()
+    assert (stuck_volumes_heal(), stuck_volumes_heal()) == (1, 0)
+    backup = VolumeBackup.objects.get()
+    assert (backup.state, backup.fault) == ("error", "Its snapshot is gone.")
+
+
+def test_backup_that_waits_for_its_snapshot_is_sound(people, pool):
+    volume = volume_made(people.member)
+    backup = backup_create(caller=people.member, request=BackupRequest(volume.pk))
+    VolumeBackup.objects.update(updated_at=timezone.now() - timedelta(minutes=5))
+    assert (stuck_volumes_heal(), said()) == (0, [])
+    work_done(backup.snapshot_id)
+    assert work_of(backup.pk).kind == "volume_backup_create"
+    work_lost()
+    assert said() == ["is creating and nobody works on it"]
+    backups_round()
+    assert work_of(backup.pk).kind == "volume_backup_create"
+    assert said() == []
 
 
 def test_deletion_goes_on_when_a_host_is_there_again(people, pool):

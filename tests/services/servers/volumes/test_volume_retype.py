@@ -10,6 +10,7 @@ from computeagent.protocol.volumes import VolumeWorkKind
 from computeagent.volumes.memory import MemoryBackend
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from controlplane.work.models import Work, WorkState
+from controlplane.work.work import compute_queue
 from placement.selectors.allocations import allocations_by_consumer
 from servers.models import StoragePool, Volume, VolumeAttachment, VolumeSnapshot, VolumeType
 from servers.repair.services.audit import audit_findings
@@ -25,6 +26,7 @@ from servers.volumes.services.types import volume_type_update
 from servers.volumes.services.volumes import volume_create, volume_delete, volume_reset_state
 from tests.services.servers.attachments.attached_cloud import Cloud
 from tests.worlds.agent_hands import Hands, people_and_image
+from tests.worlds.volumes import small_cloud, storage_pool, volume_made, work_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BYTES = [(0, b"first" * 1000), (70_000, b"second" * 100)]
@@ -260,3 +262,16 @@ def test_limits_that_a_host_could_not_set_are_tried_again_after_a_while(
     assert limits_round() == 0
     Work.objects.filter(kind=VolumeWorkKind.VOLUME_LIMIT).delete()  # as if the minute were over
     assert limits_round() == 1
+
+
+def test_copy_is_made_by_the_host_with_the_least_work() -> None:
+    people = small_cloud("h1", "h2", "h3")
+    storage_pool("slow", "h1", "h2")
+    storage_pool("fast", "h1", "h2", "h3")
+    type_of("slow", pools=["slow"])
+    type_of("fast", pools=["fast"])
+    volume = volume_made(people.member, volume_type="slow")
+    busy = volume_create(caller=people.member, request=VolumeRequest(1, "other", volume_type="slow"))
+    assert work_of(busy.pk).queue == compute_queue("h1")
+    volume_retype(caller=people.member, volume_id=volume.pk, volume_type="fast", may_move=True)
+    assert work_of(volume.pk).queue == compute_queue("h2")

@@ -1,27 +1,32 @@
 """Volumes that go to another project: by a word that is shown once, until the offer is over."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from controlplane.identity.domain import Caller
 from controlplane.identity.models import Project
 from controlplane.kernel.errors import Conflict, QuotaExceeded
 from placement.selectors.allocations import consumer_holdings
-from servers.models import StoragePool, VolumeSnapshot, VolumeTransfer, VolumeType
+from servers.models import StoragePool, Volume, VolumeBackup, VolumeSnapshot, VolumeTransfer, VolumeType
 from servers.volumes.domain.errors import (
     InvalidAuthKey,
     InvalidSnapshot,
     InvalidVolume,
+    NoBackupBase,
     TransferNotFound,
     VolumeHasSnapshots,
     VolumeNotFound,
     VolumeTypeNotFound,
 )
-from servers.volumes.domain.states import VolumeState
+from servers.volumes.domain.states import BackupState, VolumeState
+from servers.volumes.services.backups import BackupRequest, backup_create, backup_delete
 from servers.volumes.services.snapshots import SnapshotRequest, snapshot_create
 from servers.volumes.services.transfers import transfer_accept, transfer_create, transfer_delete, transfers_sweep
 from servers.volumes.services.volumes import volume_delete, volume_reset_state
+from tests.worlds.cloud import People
 from tests.worlds.volumes import snapshot_made, volume_made, work_done
 
 pytestmark = pytest.mark.django_db
@@ -113,3 +118,52 @@ def test_offer_that_is_over_is_nobodys_and_frees_its_volume(people, pool):
     assert (transfers_sweep(), transfers_sweep()) == (1, 0)
     volume.refresh_from_db()
     assert volume.state == VolumeState.AVAILABLE
+
+
+def given(volume: Volume, people: People) -> Volume:
+    """The member's volume goes to the stranger's project."""
+    offer = transfer_create(caller=people.member, volume_id=volume.pk)
+    return transfer_accept(caller=people.stranger, transfer_id=offer.transfer.pk, word=offer.word)
+
+
+def backed_up(caller: Caller, volume: Volume, **fields: Any) -> VolumeBackup:
+    backup = backup_create(caller=caller, request=BackupRequest(volume.pk, **fields))
+    assert backup.snapshot_id is not None
+    work_done(backup.snapshot_id)
+    VolumeBackup.objects.filter(pk=backup.pk).update(has_bytes=True)
+    work_done(backup.pk)
+    return VolumeBackup.objects.get(pk=backup.pk)
+
+
+def test_backups_of_the_project_before_are_no_base_of_the_next_ones(people, pool):
+    volume = volume_made(people.member)
+    before = backed_up(people.member, volume, keeps_snapshot=True)
+    given(volume, people)
+    with pytest.raises(NoBackupBase):
+        backup_create(caller=people.stranger, request=BackupRequest(volume.pk, is_incremental=True))
+    after = backed_up(people.stranger, volume, is_incremental=True, full_after=5, keeps_snapshot=True)
+    assert after.parent is None
+    second = backed_up(people.stranger, volume, is_incremental=True, keeps_snapshot=True)
+    assert second.parent_id == after.pk
+    backup_delete(caller=people.member, backup_id=before.pk)
+    assert VolumeBackup.objects.get(pk=before.pk).state == BackupState.DELETING
+
+
+def test_snapshot_of_a_backup_is_its_new_owners_after_a_transfer(people, pool):
+    volume = volume_made(people.member)
+    before = backed_up(people.member, volume, keeps_snapshot=True)
+    given(volume, people)
+    # An increment of a release that did not look whose the last backup was.
+    later = backup_create(caller=people.stranger, request=BackupRequest(volume.pk, keeps_snapshot=True))
+    VolumeBackup.objects.filter(pk=later.pk).update(parent=before, has_bytes=True)
+    work_done(later.snapshot_id)
+    work_done(later.pk)
+    assert VolumeBackup.objects.get(pk=before.pk).keeps_snapshot
+    backup_delete(caller=people.stranger, backup_id=later.pk)
+    VolumeBackup.objects.filter(pk=later.pk).delete()
+    backup_delete(caller=people.member, backup_id=before.pk)
+    left = VolumeSnapshot.objects.get(pk=before.snapshot_id)
+    assert (left.state, left.project_id) == ("available", people.stranger.project_id)
+    assert VolumeBackup.objects.get(pk=before.pk).snapshot_id is None
+    with pytest.raises(VolumeHasSnapshots):
+        volume_delete(caller=people.stranger, volume_id=volume.pk)

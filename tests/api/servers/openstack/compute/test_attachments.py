@@ -8,7 +8,7 @@ from computeagent.protocol.topology import CpuPolicy, GuestTopology, InstanceNUM
 from computeagent.protocol.topology_json import guest_to_dict
 from computeagent.protocol.volumes import PoolKind
 from scheduling.models import ComputeNode, TopologyClaim
-from servers.models import BlockDeviceMapping, Instance, Volume
+from servers.models import BlockDeviceMapping, Instance, Volume, VolumeAttachment
 from tests.worlds import cloud as world
 from tests.worlds import networks
 from tests.worlds.attachments import pool_row, volume_in
@@ -109,6 +109,29 @@ def test_volume_of_several_instances_is_for_clients_that_know_of_such(
             "Multiattach volumes are only supported starting with compute API version 2.60."
         )
     assert member.call("POST", path, asked, minor=60).status_code == 200
+
+
+def test_volume_that_can_only_be_read_is_attached_read_only(
+    who: world.People, server: Instance, volume: Volume
+) -> None:
+    Volume.objects.update(is_read_only=True)
+    member, path = ComputeClient(who.member), f"/servers/{server.pk}/os-volume_attachments"
+    made = member.call("POST", path, {"volumeAttachment": {"volumeId": str(volume.pk)}})
+    assert made.status_code == 200, made.content
+    attachment = VolumeAttachment.objects.get(volume=volume)
+    assert (attachment.instance_uuid, attachment.is_read_only) == (server.pk, True)
+
+
+def test_volume_of_another_zone_is_a_bad_request_where_zones_are_not_crossed(
+    who: world.People, server: Instance, volume: Volume, settings: Any
+) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "CROSS_AZ_ATTACH": False}
+    Volume.objects.update(availability_zone="az2")
+    member, path = ComputeClient(who.member), f"/servers/{server.pk}/os-volume_attachments"
+    answer = member.call("POST", path, {"volumeAttachment": {"volumeId": str(volume.pk)}})
+    said = fault_of(answer, 400, "badRequest")
+    assert "is in zone az2, and the instance in nova. (MismatchVolumeAZException)" in said
+    assert not VolumeAttachment.objects.exists()
 
 
 def test_attachments_change_and_end(who: world.People, server: Instance, volume: Volume) -> None:
