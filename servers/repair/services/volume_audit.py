@@ -24,18 +24,8 @@ from servers.volumes.services.keys import volume_keys_unreadable
 Fault = tuple[int, str, str, dict[str, Any]]
 OLD_S = 120.0
 """Longer than the heal of volumes takes to see them twice."""
-<<<<<<< HEAD
 MAX_UNREADABLE = 100
 """Passphrases that are named; of more it is said how many."""
-_WORKED_ON = (
-    VolumeState.CREATING,
-    VolumeState.EXTENDING,
-    VolumeState.REVERTING,
-    VolumeState.UPLOADING,
-    VolumeState.RETYPING,
-)
-=======
->>>>>>> h-vols
 
 
 def volume_owners() -> set[uuid.UUID]:
