@@ -46,7 +46,13 @@ from servers.instances.services.config_parts import (
 from servers.instances.services.first_boot import first_boot_store
 from servers.instances.services.hints import requests_changed
 from servers.instances.services.legacy_group import legacy_group_store
-from servers.instances.services.nic_needs import carrier_traits, network_needs, pci_requests_of_ports, port_resources
+from servers.instances.services.nic_needs import (
+    carrier_traits,
+    network_needs,
+    pci_requests_of_ports,
+    port_resources,
+    port_resources_recheck,
+)
 from servers.instances.services.nics import (
     NicsDecided,
     needs_own_network,
@@ -256,6 +262,7 @@ def _rows_write(caller: Caller, wanted: InstanceCreate, parts: _Parts, count: in
         request_volumes_reserve(
             instance_uuid=one.instance_uuid, project_id=caller.project_id, devices=parts.disks.devices or ()
         )
+    port_resources_recheck(parts.nics)
     if parts.group is not None:
         server_group_members_add(
             group_id=parts.group.pk,

@@ -2,6 +2,8 @@
 
 from computeagent.protocol.network_traits import network_traits
 from computeagent.protocol.networks import NetworkBackendKind
+from controlplane.kernel.errors import Conflict
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.request.schedule_request import PortResources
 from scheduling.topology.domain.numa.network import NetworkNeeds
 from scheduling.topology.domain.pci.asked import PciRequest
@@ -10,6 +12,7 @@ from scheduling.topology.domain.pci.request import request_of_port
 from servers.instances.services.nics import HYPERVISOR, NicsDecided
 from servers.models import Port
 from servers.networks.domain.names import VnicType
+from servers.networks.domain.port_resources import resource_groups
 
 
 def carrier_traits(decided: NicsDecided) -> frozenset[str]:
@@ -45,13 +48,23 @@ def port_resources(decided: NicsDecided) -> tuple[PortResources, ...]:
     """What the given ports ask of Placement: each of a port's groups by its name, served by one provider."""
     return tuple(
         PortResources(
-            f"_{port.pk}_{name}"[:64],
-            {resource: int(amount) for resource, amount in group.get("resources", {}).items()},
-            frozenset(group.get("required", ())),
+            f"_{port.pk}_{group.name}",
+            dict(group.resources),
+            frozenset(group.required),
         )
         for port in decided.ports.values()
-        for name, group in sorted(port.resource_request.items())
+        for group in resource_groups(port.resource_request)
     )
+
+
+def port_resources_recheck(decided: NicsDecided) -> None:
+    """Raise Conflict where a given port, which the caller has claimed, asks Placement for something else than when it
+    was looked at: from the claim on it stays.
+    """
+    given = {pk: port.resource_request for pk, port in decided.ports.items()}
+    now = Port.objects.filter(pk__in=given).values_list("pk", "resource_request") if given else ()
+    if any(given[pk] != asked for pk, asked in now):
+        raise Conflict(_("What a port asks of Placement changed at this very moment. Ask again."), field="networks")
 
 
 def network_needs(decided: NicsDecided) -> NetworkNeeds:

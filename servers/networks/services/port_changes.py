@@ -31,6 +31,7 @@ from servers.networks.domain.ports import (
     port_problems,
     privilege_problems,
 )
+from servers.networks.domain.port_resources import resource_request_canonical
 from servers.networks.selectors.networks import owns_network
 from servers.networks.selectors.ports import ports_visible
 from servers.networks.services.allocation import (
@@ -42,7 +43,7 @@ from servers.networks.services.allocation import (
 )
 from servers.networks.services.automatic_addresses import automatic_addresses_renew
 from servers.networks.services.changes import networks_changed
-from servers.networks.services.ports import groups_held, ports_delete
+from servers.networks.services.ports import groups_held, ports_delete, resource_request_permit
 
 CHANGEABLE = (
     "name",
@@ -53,6 +54,7 @@ CHANGEABLE = (
     "allowed_pairs",
     "has_security",
     "mac",
+    "resource_request",
 )
 OF_NETWORKS = (PortOwner.ROUTER_INTERFACE, PortOwner.ROUTER_GATEWAY, PortOwner.FLOATING_IP)
 """Ports that routers and floating addresses made for themselves."""
@@ -63,13 +65,16 @@ def port_update(*, caller: Caller | None, port_id: uuid.UUID, changes: Mapping[s
     """Change some of CHANGEABLE, typed as in PortRequest; what is left out stays.
 
     Addresses that are asked for again stay the port's own, also where only their subnet is named. The MAC address is
-    changed by administrators, while the port is on no host.
+    changed by administrators, while the port is on no host, and so is what it asks of Placement, while no instance has
+    the port.
     Raises PortNotFound, Forbidden, InvalidFields, PortInUse, and what `ports_create` raises of addresses and groups.
     """
     if unknown := {name: [_("Cannot be changed.")] for name in changes if name not in CHANGEABLE}:
         raise InvalidFields(unknown)
     if "mac" in changes and caller is not None and not caller.is_admin:
         raise Forbidden(_("Only administrators change the MAC address of a port."), field="mac")
+    if "resource_request" in changes:
+        resource_request_permit(caller)
     return in_transaction(lambda: _port_update(caller, port_id, changes))
 
 
@@ -97,6 +102,8 @@ def _port_update(caller: Caller | None, port_id: uuid.UUID, changes: Mapping[str
         row.allowed_pairs = [{"address": pair.address, "mac": pair.mac} for pair in pairs]
     if "mac" in changes:
         _mac_must_be_free(row, mac_canonical(wanted.mac))
+    if "resource_request" in changes:
+        _resource_request_change(row, resource_request_canonical(wanted.resource_request))
     groups_before = set(PortGroup.objects.filter(port=row).values_list("group_id", flat=True))
     if "fixed" in changes:
         row.addresses = _addresses_change(row, wanted.fixed or ())
@@ -163,6 +170,20 @@ def _mac_must_be_free(row: Port, mac: str) -> None:
             _("{mac} is in use in network {network_id}.", mac=mac, network_id=row.network_id), field="mac"
         )
     row.mac = mac
+
+
+def _resource_request_change(row: Port, asked: dict[str, Any]) -> None:
+    """An instance was placed for what its port asked for then."""
+    if row.instance_uuid and asked != row.resource_request:
+        raise PortInUse(
+            _(
+                "Port {row} is in use by instance {instance_uuid}, which was placed for what the port asks of Placement.",
+                row=row,
+                instance_uuid=row.instance_uuid,
+            ),
+            field="resource_request",
+        )
+    row.resource_request = asked
 
 
 def _addresses_change(row: Port, wanted: Sequence[AddressRequest]) -> list[str]:

@@ -7,6 +7,7 @@ from computeagent.protocol.networks import NetworkBackendKind, PortStatus
 from controlplane.identity.domain import Caller
 from servers.models import Network, Port, Subnet
 from servers.networks.domain.names import PortOwner
+from servers.networks.domain.port_resources import resource_groups
 from servers.networks.selectors.floating_ips import floating_ips_held_by
 from servers.networks.selectors.networks import is_for_all, shows_subnets
 from servers.networks.selectors.ports import port_status
@@ -19,6 +20,8 @@ from servers.openstack.network.shapes import (
     NetworkJson,
     PortJson,
     ProviderFields,
+    ResourceGroupJson,
+    ResourceRequestJson,
     SubnetJson,
 )
 
@@ -95,7 +98,7 @@ def _port_json(caller: Caller, port: Port, floating_ip_id: uuid.UUID | None) -> 
     fixed: list[FixedIpJson] = [
         {"subnet_id": subnets[address], "ip_address": address} for address in port.addresses if address in subnets
     ]
-    return {
+    shown: PortJson = {
         "id": str(port.pk),
         "name": port.name,
         "description": port.description,
@@ -118,6 +121,24 @@ def _port_json(caller: Caller, port: Port, floating_ip_id: uuid.UUID | None) -> 
         "updated_at": whole_seconds(port.updated_at),
         **_binding_json(caller, port),
     }
+    if caller.sees_all:
+        shown["resource_request"] = _resource_request_json(port)
+    return shown
+
+
+def _resource_request_json(port: Port) -> ResourceRequestJson | None:
+    """Null where it asks for nothing. Providers of its groups may be anywhere in the host's tree, so that none of them
+    is named in `same_subtree`.
+    """
+    groups: list[ResourceGroupJson] = [
+        {
+            "id": str(uuid.uuid5(port.pk, group.name)),
+            "required": list(group.required),
+            "resources": dict(group.resources),
+        }
+        for group in resource_groups(port.resource_request)
+    ]
+    return {"request_groups": groups, "same_subtree": []} if groups else None
 
 
 def _binding_json(caller: Caller, port: Port) -> BindingFields:

@@ -131,8 +131,19 @@ BindingFields = TypedDict(
 )
 
 
+class ResourceGroupJson(TypedDict):
+    id: str
+    required: list[str]
+    resources: dict[str, int]
+
+
+class ResourceRequestJson(TypedDict):
+    request_groups: list[ResourceGroupJson]
+    same_subtree: list[str]
+
+
 class PortJson(TaggedJson, _CardFields, BindingFields):
-    """A port. Where it is, administrators see."""
+    """A port. Where it is, and what Placement is asked for it, administrators see."""
 
     name: str
     network_id: str
@@ -145,6 +156,7 @@ class PortJson(TaggedJson, _CardFields, BindingFields):
     status: str
     device_id: str
     device_owner: str
+    resource_request: NotRequired[ResourceRequestJson | None]
 
 
 class PortShown(TypedDict):
