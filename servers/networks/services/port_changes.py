@@ -23,6 +23,7 @@ from servers.networks.domain.errors import (
     SecurityGroupNotFound,
 )
 from servers.networks.domain.names import PortOwner
+from servers.networks.domain.port_resources import resource_request_canonical
 from servers.networks.domain.ports import (
     AddressRequest,
     PortRequest,
@@ -31,7 +32,6 @@ from servers.networks.domain.ports import (
     port_problems,
     privilege_problems,
 )
-from servers.networks.domain.port_resources import resource_request_canonical
 from servers.networks.selectors.networks import owns_network
 from servers.networks.selectors.ports import ports_visible
 from servers.networks.services.allocation import (
@@ -177,7 +177,7 @@ def _resource_request_change(row: Port, asked: dict[str, Any]) -> None:
     if row.instance_uuid and asked != row.resource_request:
         raise PortInUse(
             _(
-                "Port {row} is in use by instance {instance_uuid}, which was placed for what the port asks of Placement.",
+                "Port {row} is in use by instance {instance_uuid}, placed for what the port asks of Placement.",
                 row=row,
                 instance_uuid=row.instance_uuid,
             ),

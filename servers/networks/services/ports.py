@@ -24,6 +24,7 @@ from servers.networks.domain.errors import (
     SecurityGroupNotFound,
 )
 from servers.networks.domain.names import FloatingStatus, PortOwner
+from servers.networks.domain.port_resources import resource_request_canonical
 from servers.networks.domain.ports import (
     PortRequest,
     pair_canonical,
@@ -31,7 +32,6 @@ from servers.networks.domain.ports import (
     privilege_problems,
     vnic_reasons,
 )
-from servers.networks.domain.port_resources import resource_request_canonical
 from servers.networks.selectors.networks import may_have_ports, owns_network
 from servers.networks.services.allocation import AddressNeed, SubnetsHeld, addresses_allocate, next_addresses_save
 from servers.networks.services.automatic_addresses import automatic_addresses_of

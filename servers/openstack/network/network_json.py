@@ -20,8 +20,8 @@ from servers.openstack.network.shapes import (
     NetworkJson,
     PortJson,
     ProviderFields,
+    ResourceFields,
     ResourceGroupJson,
-    ResourceRequestJson,
     SubnetJson,
 )
 
@@ -98,7 +98,7 @@ def _port_json(caller: Caller, port: Port, floating_ip_id: uuid.UUID | None) -> 
     fixed: list[FixedIpJson] = [
         {"subnet_id": subnets[address], "ip_address": address} for address in port.addresses if address in subnets
     ]
-    shown: PortJson = {
+    return {
         "id": str(port.pk),
         "name": port.name,
         "description": port.description,
@@ -120,16 +120,16 @@ def _port_json(caller: Caller, port: Port, floating_ip_id: uuid.UUID | None) -> 
         "created_at": whole_seconds(port.created_at),
         "updated_at": whole_seconds(port.updated_at),
         **_binding_json(caller, port),
+        **_resources_json(caller, port),
     }
-    if caller.sees_all:
-        shown["resource_request"] = _resource_request_json(port)
-    return shown
 
 
-def _resource_request_json(port: Port) -> ResourceRequestJson | None:
+def _resources_json(caller: Caller, port: Port) -> ResourceFields:
     """Null where it asks for nothing. Providers of its groups may be anywhere in the host's tree, so that none of them
     is named in `same_subtree`.
     """
+    if not caller.sees_all:
+        return {}
     groups: list[ResourceGroupJson] = [
         {
             "id": str(uuid.uuid5(port.pk, group.name)),
@@ -138,7 +138,7 @@ def _resource_request_json(port: Port) -> ResourceRequestJson | None:
         }
         for group in resource_groups(port.resource_request)
     ]
-    return {"request_groups": groups, "same_subtree": []} if groups else None
+    return {"resource_request": {"request_groups": groups, "same_subtree": []} if groups else None}
 
 
 def _binding_json(caller: Caller, port: Port) -> BindingFields:

@@ -142,7 +142,11 @@ class ResourceRequestJson(TypedDict):
     same_subtree: list[str]
 
 
-class PortJson(TaggedJson, _CardFields, BindingFields):
+class ResourceFields(TypedDict):
+    resource_request: NotRequired[ResourceRequestJson | None]
+
+
+class PortJson(TaggedJson, _CardFields, BindingFields, ResourceFields):
     """A port. Where it is, and what Placement is asked for it, administrators see."""
 
     name: str
@@ -156,7 +160,6 @@ class PortJson(TaggedJson, _CardFields, BindingFields):
     status: str
     device_id: str
     device_owner: str
-    resource_request: NotRequired[ResourceRequestJson | None]
 
 
 class PortShown(TypedDict):
