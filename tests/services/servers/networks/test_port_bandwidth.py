@@ -100,7 +100,7 @@ def test_request_changes_by_administrators_and_only_while_no_instance_has_the_po
     port_update(caller=who.admin, port_id=made.pk, changes={"resource_request": bandwidth(3_000)})
     fits = world.active(who.member, networks=[{"port": "a"}])
     assert fits.host == "h2"
-    with pytest.raises(PortInUse, match="was placed for") as in_use:
+    with pytest.raises(PortInUse, match="placed for what") as in_use:
         port_update(caller=who.admin, port_id=made.pk, changes={"resource_request": {}})
     assert in_use.value.field == "resource_request"
     with pytest.raises(Conflict, match="holds bandwidth"):
