@@ -14,7 +14,7 @@ from controlplane.kernel.errors import Forbidden, InvalidFields
 from controlplane.kernel.macs import mac_canonical
 from controlplane.kernel.texts import phrase as _
 from servers.fields import refuse_if
-from servers.models import FloatingIP, Instance, IPAllocation, Network, Port, PortGroup
+from servers.models import BuildRequest, FloatingIP, Instance, IPAllocation, Network, Port, PortGroup
 from servers.networks.domain.errors import (
     IpAddressInUse,
     MacAddressInUse,
@@ -272,7 +272,7 @@ def _port_delete(caller: Caller | None, port_id: uuid.UUID) -> None:
         raise PortInUse(
             _("Port {row} is of a router or a floating address: it goes with that.", row=row), owner=row.owner
         )
-    if row.instance_uuid and Instance.objects.filter(pk=row.instance_uuid, deleted_at=None).exists():
+    if row.instance_uuid and _is_there_or_awaited(row.instance_uuid):
         raise PortInUse(
             _(
                 "Port {row} is in use by instance {instance_uuid}: detach it there first.",
@@ -282,3 +282,9 @@ def _port_delete(caller: Caller | None, port_id: uuid.UUID) -> None:
             instance=str(row.instance_uuid),
         )
     ports_delete(port_ids=[row.pk])
+
+
+def _is_there_or_awaited(instance_uuid: uuid.UUID) -> bool:
+    """Whether this instance lives, or waits for a host."""
+    living = Instance.objects.filter(pk=instance_uuid, deleted_at=None)
+    return living.exists() or BuildRequest.objects.filter(instance_uuid=instance_uuid).exists()

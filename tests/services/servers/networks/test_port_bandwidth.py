@@ -19,7 +19,7 @@ from servers.models import InstanceFault, Port, RequestSpec
 from servers.networks.domain.errors import PortInUse
 from servers.networks.domain.port_resources import resource_request_reasons
 from servers.networks.domain.ports import PortRequest
-from servers.networks.services.port_changes import port_update
+from servers.networks.services.port_changes import port_delete, port_update
 from servers.networks.services.ports import ports_create
 from servers.repair.services.audit import audit_findings
 from tests.worlds import cloud as world
@@ -109,6 +109,19 @@ def test_request_changes_by_administrators_and_only_while_no_instance_has_the_po
         )
     made.refresh_from_db()
     assert made.resource_request == bandwidth(3_000)
+
+
+def test_port_stays_while_its_instance_waits_for_a_host() -> None:
+    who, net, _fast = fast_cloud()
+    made = port(who, net, "a", 1_000)
+    waiting = world.create(who.member, networks=[{"port": "a"}])[0]
+    with pytest.raises(PortInUse, match=str(waiting.pk)):
+        port_delete(caller=who.member, port_id=made.pk)
+    with pytest.raises(PortInUse, match=str(waiting.pk)):
+        port_update(caller=who.admin, port_id=made.pk, changes={"resource_request": {}})
+    instance_delete(caller=who.member, instance_id=waiting.pk)
+    port_delete(caller=who.member, port_id=made.pk)
+    assert not Port.objects.filter(pk=made.pk).exists()
 
 
 def test_request_that_changes_between_look_and_claim_is_refused() -> None:
