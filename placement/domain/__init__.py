@@ -16,7 +16,7 @@ from placement.domain.claim import (
 from placement.domain.errors import ConsumerChanged, InventoryInUse, ProviderChanged
 from placement.domain.findings import FindingKind, ProviderFinding
 from placement.domain.inventory import MAX_INT, InventorySpec, InventoryUsage, capacity_of
-from placement.domain.names import TraitOwner, is_custom, is_valid_name
+from placement.domain.names import TraitOwner, is_custom, is_valid_name, standard_resource_classes, standard_traits
 from placement.domain.shortage import AmountRule, CountShortage, Shortage, broken_rule, capacity_error
 from placement.domain.shown import AllocationView, ConsumerView, ProviderKind, ProviderView
 
@@ -53,4 +53,6 @@ __all__ = [
     "demands_of",
     "is_custom",
     "is_valid_name",
+    "standard_resource_classes",
+    "standard_traits",
 ]

@@ -2,6 +2,10 @@
 
 import re
 from enum import StrEnum
+from functools import cache
+
+import os_resource_classes
+import os_traits
 
 from controlplane.kernel.texts import gettext_noop
 
@@ -26,3 +30,15 @@ def is_custom(name: str) -> bool:
 def is_valid_name(name: str) -> bool:
     """Whether `name` has the form of any class or trait."""
     return NAME.fullmatch(name) is not None
+
+
+@cache
+def standard_resource_classes() -> frozenset[str]:
+    """All classes of the catalogue."""
+    return frozenset(os_resource_classes.STANDARDS)
+
+
+@cache
+def standard_traits() -> frozenset[str]:
+    """All traits of the catalogue."""
+    return frozenset(os_traits.get_traits())

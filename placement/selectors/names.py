@@ -1,12 +1,11 @@
 """Resource classes and traits."""
 
 from collections.abc import Collection, Iterable
-from functools import cache
 
 import os_resource_classes
-import os_traits
 from django.db.models import Exists, OuterRef, QuerySet
 
+from placement.domain.names import standard_resource_classes, standard_traits
 from placement.models import ProviderTrait, ResourceClass, Trait
 
 
@@ -48,33 +47,23 @@ def trait_names(
 
 def is_standard_resource_class(name: str) -> bool:
     """Whether the catalogue has this class: it can be neither changed nor deleted."""
-    return name in _standard_classes()
+    return name in standard_resource_classes()
 
 
 def is_standard_trait(name: str) -> bool:
     """Whether the catalogue has this trait: it cannot be deleted."""
-    return name in _standard_traits()
+    return name in standard_traits()
 
 
 def unknown_resource_classes(names: Collection[str]) -> frozenset[str]:
     """Those of `names` that are no resource classes. Standard ones are always there and cost no query."""
-    return _unknown(ResourceClass, frozenset(names) - _standard_classes())
+    return _unknown(ResourceClass, frozenset(names) - standard_resource_classes())
 
 
 def unknown_traits(names: Collection[str]) -> frozenset[str]:
     """Those of `names` that are no traits. Standard ones are always there and cost no query."""
-    return _unknown(Trait, frozenset(names) - _standard_traits())
+    return _unknown(Trait, frozenset(names) - standard_traits())
 
 
 def _unknown(model: type[ResourceClass] | type[Trait], names: frozenset[str]) -> frozenset[str]:
     return names - frozenset(model.objects.filter(name__in=names).values_list("name", flat=True)) if names else names
-
-
-@cache
-def _standard_classes() -> frozenset[str]:
-    return frozenset(os_resource_classes.STANDARDS)
-
-
-@cache
-def _standard_traits() -> frozenset[str]:
-    return frozenset(os_traits.get_traits())

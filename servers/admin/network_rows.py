@@ -27,7 +27,9 @@ from servers.networks.services.subnets import subnet_create, subnet_delete, subn
 NETWORK_FIXED = ["project", "kind", "hypervisor_network", "physical_network"]
 NETWORK_CHANGES = ["name", "description", "mtu", "is_shared", "is_external", "has_port_security", "is_enabled"]
 SUBNET_CHANGES = ["name", "description", "gateway", "has_dhcp", "pools", "dns_servers", "routes"]
-PORT_CHANGES = ["name", "description", "mac", "is_enabled", "has_security", "allowed_pairs"]
+PORT_CHANGES = ["name", "description", "mac", "is_enabled", "has_security", "allowed_pairs", "resource_request"]
+PORT_JSON = ("allowed_pairs", "resource_request")
+"""Of PORT_CHANGES, what is typed as JSON."""
 
 
 def changed_only(form: "ModelForm[Any]", names: list[str]) -> dict[str, Any]:
@@ -259,6 +261,10 @@ class PortRowForm(TaggedForm):
         rows = objects_of(self.cleaned_data["allowed_pairs"], ("address", "mac"), "allowed_pairs")
         return tuple(AddressPair(**row) for row in rows)
 
+    def resources(self) -> Any:
+        """What Placement is asked for the port, as the service judges it."""
+        return self.cleaned_data["resource_request"] or {}
+
 
 class AddressInline(ReadOnlyInline):
     """The addresses that it has."""
@@ -301,20 +307,22 @@ class PortAdmin(TaggedAdmin, WithWhatIsInIt):
     def get_fields(self, request: HttpRequest, obj: Port | None = None) -> Any:
         """What is asked for, then what it came to."""
         asked = ["network", "project", "name", "description", "mac", "addresses", "groups"]
-        asked += ["is_enabled", "has_security", "allowed_pairs", "tags"]
+        asked += ["is_enabled", "has_security", "allowed_pairs", "resource_request", "tags"]
         return asked if obj is None else [*asked, *self.get_readonly_fields(request, obj)[2:]]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Port | None = None) -> list[str]:
         """What it is stays; where it is, others say."""
-        shown = ["owner", "instance_uuid", "router", "host", "status", "problem", "vnic_type", "resource_request"]
+        shown = ["owner", "instance_uuid", "router", "host", "status", "problem", "vnic_type"]
         return [] if obj is None else ["network", "project", *shown]
 
     def save_model(self, request: HttpRequest, obj: Port, form: Any, change: bool) -> None:
-        plain = [name for name in PORT_CHANGES if name != "allowed_pairs"]
+        plain = [name for name in PORT_CHANGES if name not in PORT_JSON]
         if change:
             changes = changed_only(form, plain)
             if "allowed_pairs" in form.changed_data:
                 changes["allowed_pairs"] = form.pairs()
+            if "resource_request" in form.changed_data:
+                changes["resource_request"] = form.resources()
             if "addresses" in form.changed_data:
                 changes["fixed"] = form.fixed() or ()
             if "groups" in form.changed_data:
@@ -327,6 +335,7 @@ class PortAdmin(TaggedAdmin, WithWhatIsInIt):
             project_id=project.pk if project else None,
             fixed=form.fixed(),
             allowed_pairs=form.pairs(),
+            resource_request=form.resources(),
             **{name: form.cleaned_data[name] for name in plain},
         )
         obj.pk = ports_create(caller=None, requests=[wanted])[0].pk

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.forms import CharField, ModelForm
+from django.forms import CharField
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
@@ -15,7 +15,15 @@ from controlplane.infra.admin.names import title_column
 from controlplane.kernel.texts import gettext_noop
 from servers.admin.bulk_jobs import bulk_admin_action
 from servers.admin.network_rows import WithWhatIsInIt, changed_only
-from servers.admin.tags import TagFilter, TaggedAdmin, TaggedForm
+from servers.admin.routing_forms import (
+    ROUTER_CHANGES,
+    FloatingIPForm,
+    RouterAdminForm,
+    ServiceRules,
+    TaggedRules,
+    refused_at,
+)
+from servers.admin.tags import TagFilter, TaggedAdmin
 from servers.bulk.domain import BulkKind
 from servers.models import FloatingIP, Port, Router, SecurityGroup, SecurityGroupRule
 from servers.networks.domain.rules import RuleRequest
@@ -29,10 +37,10 @@ from servers.networks.services.floating_ips import (
 )
 from servers.networks.services.groups import security_group_create, security_group_delete, security_group_update
 from servers.networks.services.router_hosts import router_move
+from servers.networks.services.router_legs import router_interface_add, router_interface_remove
 from servers.networks.services.routers import router_create, router_delete, router_update
 from servers.networks.services.rules import security_group_rule_create, security_group_rule_delete
 
-ROUTER_CHANGES = ["name", "description", "is_enabled", "has_snat", "external_network"]
 RULE_FIELDS = ["direction", "ip_version", "protocol", "port_min", "port_max", "remote_cidr", "description"]
 
 
@@ -51,17 +59,6 @@ class RuleInline(ReadOnlyInline):
     def sentence(self, row: SecurityGroupRule) -> str:
         """The rule in English."""
         return sentence_of_row(row)
-
-
-class ServiceRules(ModelForm):  # type: ignore[type-arg]  # not generic at run time
-    """The rules are the service's, which shows its reasons at the fields."""
-
-    def validate_constraints(self) -> None:
-        """The service says it."""
-
-
-class TaggedRules(TaggedForm, ServiceRules):
-    """The same with tags."""
 
 
 @admin.register(SecurityGroup)
@@ -147,11 +144,10 @@ class LegInline(ReadOnlyInline):
 
 @admin.register(Router)
 class RouterAdmin(TaggedAdmin, WithWhatIsInIt):
-    """Routers, and the host that each lives on. Legs come and go by the API."""
+    """Routers with their legs, gateway and static routes, and the host that each lives on."""
 
-    form = TaggedRules
+    form = RouterAdminForm
     tagged_kind = TaggedKind.ROUTER
-    fields = ["project", *ROUTER_CHANGES, "tags", "routes", "host", "host_reason", "problem"]
     list_display = [title_column(), "project", "external_network", "host", "problem", "is_enabled", "created_at"]
     list_filter = ["is_enabled", named("project"), TagFilter]
     list_select_related = ["project", "external_network"]
@@ -163,20 +159,36 @@ class RouterAdmin(TaggedAdmin, WithWhatIsInIt):
         """A new one has none."""
         return [LegInline] if obj else []
 
+    def get_fields(self, request: HttpRequest, obj: Router | None = None) -> Any:
+        """Legs, and routes over them, are of one that is there."""
+        said = ["project", *ROUTER_CHANGES, "gateway_address"]
+        if obj is not None:
+            said += ["routes", "join_subnets", "join_ports", "leave_legs"]
+        return [*said, "tags", "host", "host_reason", "problem"]
+
     def get_readonly_fields(self, request: HttpRequest, obj: Router | None = None) -> list[str]:
         """Where it lives is chosen, and changed by the action."""
-        chosen = ["routes", "host", "host_reason", "problem"]
+        chosen = ["host", "host_reason", "problem"]
         return chosen if obj is None else ["project", *chosen]
 
     def save_model(self, request: HttpRequest, obj: Router, form: Any, change: bool) -> None:
-        values = {name: form.cleaned_data[name] for name in ROUTER_CHANGES}
-        external = values["external_network"]
-        values["external_network"] = external.pk if external else None
-        if change:
-            changes = {name: value for name, value in values.items() if name in form.changed_data}
-            router_update(caller=None, router_id=obj.pk, changes=changes)
+        plain = [name for name in ROUTER_CHANGES if name != "external_network"]
+        if not change:
+            values = {name: form.cleaned_data[name] for name in plain}
+            obj.pk = router_create(caller=None, project_id=obj.project_id, **values, **form.gateway()).pk
             return
-        obj.pk = router_create(caller=None, project_id=obj.project_id, **values).pk
+        # New routes may go over new legs, and legs may go once no route needs them.
+        for name, key in (("join_subnets", "subnet_id"), ("join_ports", "port_id")):
+            for row in form.cleaned_data[name]:
+                with refused_at(name):
+                    router_interface_add(caller=None, router_id=obj.pk, **{key: row.pk})
+        changes = {**changed_only(form, plain), **form.gateway()}
+        if "routes" in form.changed_data:
+            changes["routes"] = form.routes_asked()
+        router_update(caller=None, router_id=obj.pk, changes=changes)
+        for leg in form.cleaned_data["leave_legs"]:
+            with refused_at("leave_legs"):
+                router_interface_remove(caller=None, router_id=obj.pk, port_id=leg.pk)
 
     def service_delete(self, obj: Router) -> None:
         router_delete(caller=None, router_id=obj.pk)
@@ -193,19 +205,9 @@ class RouterAdmin(TaggedAdmin, WithWhatIsInIt):
         run_on_each(self, request, queryset, lambda one: router_move(caller=None, router_id=one.pk))
 
 
-class FloatingIPForm(TaggedRules):
-    """An address may be left to the service."""
-
-    address = CharField(required=False, max_length=39, help_text=_("Empty: any free one."))
-
-    class Meta:
-        model = FloatingIP
-        fields = ["project", "network", "address", "description"]
-
-
 @admin.register(FloatingIP)
 class FloatingIPAdmin(TaggedAdmin):
-    """Outside addresses, and what they stand for. They are put before ports by the API."""
+    """Outside addresses, and the ports that they stand for."""
 
     form = FloatingIPForm
     tagged_kind = TaggedKind.FLOATING_IP
@@ -213,7 +215,7 @@ class FloatingIPAdmin(TaggedAdmin):
     list_filter = ["status", named("project"), TagFilter]
     list_select_related = ["project", "port", "router"]
     search_fields = ["id", "address", "fixed_address", "project__name"]
-    autocomplete_fields = ["project", "network"]
+    autocomplete_fields = ["project", "network", "port"]
     actions = [
         "free",
         bulk_admin_action(
@@ -226,16 +228,18 @@ class FloatingIPAdmin(TaggedAdmin):
         return [] if obj is None else ["project", "network", "address"]
 
     def save_model(self, request: HttpRequest, obj: FloatingIP, form: Any, change: bool) -> None:
-        said = form.cleaned_data["description"]
+        said, target = form.cleaned_data["description"], form.target()
         if change:
-            floating_ip_update(caller=None, floating_ip_id=obj.pk, description=said, moves=False, target=None)
+            floating_ip_update(caller=None, floating_ip_id=obj.pk, description=said, moves=form.moves, target=target)
             return
+        project, network = form.cleaned_data["project"], form.cleaned_data["network"]
         obj.pk = floating_ip_create(
             caller=None,
-            network_id=obj.network_id,
+            network_id=network.pk,
             address=form.cleaned_data["address"],
             description=said,
-            project_id=obj.project_id,
+            project_id=project.pk,
+            target=target,
         ).pk
 
     def service_delete(self, obj: FloatingIP) -> None:

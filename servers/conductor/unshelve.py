@@ -21,6 +21,7 @@ from servers.instances.actions.images import UNSHELVE
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.instances.selectors.work_images import FROM_IMAGE
 from servers.instances.services.journal import action_close, fault_record
+from servers.instances.services.nic_needs import nics_had, with_nic_needs
 from servers.instances.services.notifications import Phase, emit_action
 from servers.instances.services.shelving import HOST
 from servers.instances.services.state import state_set
@@ -69,6 +70,8 @@ def _chosen(instance: Instance, work: Work) -> Destinations:
     spec = RequestSpec.objects.filter(instance_uuid=instance.pk).first()
     if spec is None:
         raise NotFound(_("What was asked for is not known any more, so no host can be chosen."))
+    # Cards come and go while it lives: what it has now is what its host must be able to give.
+    spec.body = with_nic_needs(spec.typed_body, nics_had(instance.pk)).to_dict()
     inputs = scheduling_inputs()
     host = work.arguments.get(HOST)
     request = replace(

@@ -30,6 +30,7 @@ from servers.instances.domain.request_changes import RequestChanges
 from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
+from servers.instances.services.nic_needs import nics_asked_again, with_nic_needs
 from servers.models import RequestSpec
 
 SELECTED = "selected"
@@ -97,6 +98,7 @@ def instance_next_steps(*, caller: Caller, instance_id: uuid.UUID) -> NextSteps:
     spec = RequestSpec.objects.filter(instance_uuid=instance.pk).first()
     if spec is None:
         raise Conflict(_("What was asked for is not known any more; delete the instance and create it anew."))
+    spec.body = with_nic_needs(spec.typed_body, nics_asked_again(spec.typed_body.nics or ())).to_dict()
     request = schedule_request(spec, [instance.pk], current_request_id(), attempts=attempts_allowed())
     offers = flavors_visible(caller=caller).filter(disabled=False)
     with answer_budget.spend(

@@ -19,9 +19,7 @@ from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.policies.selectors.policies import attempts_allowed
-from scheduling.topology.domain.flavor_keys import HwRequest
 from scheduling.topology.domain.pci.asked import PciRequest
-from scheduling.topology.domain.pci.request import numa_policy
 from scheduling.whatif.domain.edits import NO_EDITS, FleetEdits
 from scheduling.whatif.services.capacity import capacity_count
 from scheduling.whatif.services.capacity_report import capacity_report
@@ -37,7 +35,7 @@ from servers.instances.domain.bodies import SpecBody
 from servers.instances.domain.instance_rules import zone_parse
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.instances.services.block_devices import DisksDecided, disks_found
-from servers.instances.services.nic_needs import carrier_traits, network_needs, pci_requests_of_ports, port_resources
+from servers.instances.services.nic_needs import with_nic_needs
 from servers.instances.services.nics import (
     NicsDecided,
     NicsFound,
@@ -210,22 +208,19 @@ def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
     )
     if problems or asked is None or image is None:
         raise InvalidFields(problems)
-    shown = ImageSnapshot(properties=image.properties)
-    return SpecBody(
+    body = SpecBody(
         flavor=asked,
         image=image_asked(image) if isinstance(image, Image) else image,
-        pci_requests=(*devices, *pci_requests_of_ports(nics.decided, numa_policy(HwRequest(asked, shown)))),
+        pci_requests=devices,
         availability_zone=zone.zone,
         force_host=zone.host,
         force_node=zone.node,
         hints=hints,
         group_id=group.pk if group else None,
         nics=nics.decided.nics,
-        network_needs=network_needs(nics.decided),
-        carriers=carrier_traits(nics.decided),
-        port_resources=port_resources(nics.decided),
         block_devices=disks.devices,
     )
+    return with_nic_needs(body, nics.decided)
 
 
 def _disks(

@@ -40,9 +40,16 @@ class Hands:
     """The agent of one host, registered, with a hypervisor of its own: a fake one, or `hypervisor`, which is open."""
 
     def __init__(
-        self, host: str, state_dir: Path, *, pools: Sequence[VolumeBackend] = (), hypervisor: Driver | None = None
+        self,
+        host: str,
+        state_dir: Path,
+        *,
+        pools: Sequence[VolumeBackend] = (),
+        hypervisor: Driver | None = None,
+        carries: Sequence[str] = CARRIES,
     ) -> None:
         self.host = host
+        self.carries = carries
         self.fake = FakeDriver(host, sizes=FakeSizes(vcpus=4, memory_mib=8192, disk_gib=100))
         self.conductor: Any = conductor_connect()
         self.plug = MemoryPlug()
@@ -79,7 +86,7 @@ class Hands:
     def register(self) -> None:
         """Say what the host is and has now."""
         report = self.context.volumes.in_report(self.context.driver.host_report())
-        self.conductor.register(host=self.host, report=replace(report, traits=(*report.traits, *CARRIES)))
+        self.conductor.register(host=self.host, report=replace(report, traits=(*report.traits, *self.carries)))
 
     def take(self, kind: WorkKind) -> HeldLease:
         """The next work of this kind."""

@@ -41,6 +41,11 @@ class PortChange(TagsInput):
     allowed_pairs = AllowedPairField(many=True, required=False)
     has_security = serializers.BooleanField(required=False)
     is_enabled = serializers.BooleanField(required=False)
+    resource_request = serializers.DictField(
+        required=False,
+        help_text="Administrators: what Placement is asked for it, such as bandwidth, while no instance has the port: "
+        "objects of `resources` (amounts by resource class) and `required` (traits), by group.",
+    )
 
     def typed(self) -> dict[str, Any]:
         """Values as the service takes them, by its names."""
@@ -79,6 +84,7 @@ class PortOutput(serializers.ModelSerializer[Port]):
     status = serializers.SerializerMethodField()
     host = serializers.SerializerMethodField()
     problem = serializers.SerializerMethodField()
+    resource_request = serializers.SerializerMethodField()
     tags = TagsField(read_only=True)
 
     class Meta:
@@ -105,6 +111,7 @@ class PortOutput(serializers.ModelSerializer[Port]):
             "status",
             "host",
             "problem",
+            "resource_request",
             "created_at",
             "updated_at",
         ]
@@ -131,3 +138,8 @@ class PortOutput(serializers.ModelSerializer[Port]):
     def get_problem(self, port: Port) -> str:
         """Why its host could not plug it; empty for others than administrators."""
         return port.problem if self.context["caller"].sees_all else ""
+
+    @extend_schema_field(serializers.DictField(allow_null=True))
+    def get_resource_request(self, port: Port) -> dict[str, Any] | None:
+        """What Placement is asked for it, by group; null for others than administrators."""
+        return dict(port.resource_request) if self.context["caller"].sees_all else None

@@ -19,8 +19,11 @@ class RouteField(StrictInput):
     nexthop = serializers.CharField(help_text="An address in one of the router's subnets.")
 
 
-class RouterInput(TagsInput):
-    """A new router."""
+PROJECT_HELP = "Admins: of another project."
+
+
+class RouterFields(TagsInput):
+    """What is said of a router, new or not."""
 
     name = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
     description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
@@ -32,7 +35,13 @@ class RouterInput(TagsInput):
     gateway_address = serializers.CharField(required=False, help_text="For admins: the gateway's address there.")
 
 
-class RouterChangeInput(RouterInput):
+class RouterInput(RouterFields):
+    """A new router."""
+
+    project = serializers.UUIDField(required=False, help_text=PROJECT_HELP)
+
+
+class RouterChangeInput(RouterFields):
     """What changes of a router. `external_network` null takes its gateway away."""
 
     routes = RouteField(many=True, required=False)
@@ -132,6 +141,7 @@ class FloatingIPInput(TagsInput):
     """An address of an external network, and what it is to stand for."""
 
     network = serializers.UUIDField(help_text="An external network.")
+    project = serializers.UUIDField(required=False, help_text=PROJECT_HELP)
     address = serializers.CharField(required=False, help_text="For admins: which one.")
     port = serializers.UUIDField(required=False, allow_null=True)
     fixed_address = serializers.CharField(

@@ -14,6 +14,7 @@ class SecurityGroupInput(TagsInput):
 
     name = serializers.CharField(trim_whitespace=False)
     description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    project = serializers.UUIDField(required=False, help_text="Admins: of another project.")
 
 
 class SecurityGroupChangeInput(TagsInput):

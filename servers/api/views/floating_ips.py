@@ -60,6 +60,7 @@ class FloatingIPViewSet(TaggedViewSet, ReadOnlyModelViewSet[FloatingIP]):
                 address=values.get("address", ""),
                 description=values.get("description", ""),
                 target=body.target(),
+                project_id=values.get("project"),
             ),
         )
         return Response(FloatingIPOutput(made).data, status=status.HTTP_201_CREATED)

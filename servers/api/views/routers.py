@@ -72,6 +72,7 @@ class RouterViewSet(TaggedViewSet, ReadOnlyModelViewSet[Router]):
         body = RouterInput(data=request.data)
         body.is_valid(raise_exception=True)
         fields, caller = dict(body.validated_data), caller_of(request)
+        fields["project_id"] = fields.pop("project", None)
         made = self.made(fields.pop("tags", None), lambda: router_create(caller=caller, **fields))
         return self._answer(made, status.HTTP_201_CREATED)
 

@@ -83,6 +83,7 @@ class SecurityGroupViewSet(TaggedViewSet, ReadOnlyModelViewSet[SecurityGroup]):
         body = SecurityGroupInput(data=request.data)
         body.is_valid(raise_exception=True)
         fields, caller = dict(body.validated_data), caller_of(request)
+        fields["project_id"] = fields.pop("project", None)
         made = self.made(fields.pop("tags", None), lambda: security_group_create(caller=caller, **fields))
         return Response(SecurityGroupOutput(made).data, status=status.HTTP_201_CREATED)
 

@@ -14,10 +14,7 @@ from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import InvalidFields
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, work_create
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from scheduling.topology.domain.flavor_keys import HwRequest
 from scheduling.topology.domain.pci.asked import PciRequest
-from scheduling.topology.domain.pci.pool import NumaPolicy
-from scheduling.topology.domain.pci.request import numa_policy
 from servers.catalog.selectors.flavor import flavor_snapshot
 from servers.catalog.services.quota import quota_count_allowed, quota_lock
 from servers.catalog.services.server_group import server_group_members_add
@@ -46,7 +43,7 @@ from servers.instances.services.config_parts import (
 from servers.instances.services.first_boot import first_boot_store
 from servers.instances.services.hints import requests_changed
 from servers.instances.services.legacy_group import legacy_group_store
-from servers.instances.services.nic_needs import carrier_traits, network_needs, pci_requests_of_ports, port_resources
+from servers.instances.services.nic_needs import port_resources_recheck, with_nic_needs
 from servers.instances.services.nics import (
     NicsDecided,
     needs_own_network,
@@ -256,6 +253,7 @@ def _rows_write(caller: Caller, wanted: InstanceCreate, parts: _Parts, count: in
         request_volumes_reserve(
             instance_uuid=one.instance_uuid, project_id=caller.project_id, devices=parts.disks.devices or ()
         )
+    port_resources_recheck(parts.nics)
     if parts.group is not None:
         server_group_members_add(
             group_id=parts.group.pk,
@@ -322,16 +320,11 @@ def _build_request(
     )
 
 
-def _numa_policy(parts: _Parts) -> NumaPolicy | None:
-    image = ImageSnapshot(properties=parts.image.properties)
-    return numa_policy(HwRequest(FlavorSnapshot(**flavor_snapshot(parts.flavor)), image))
-
-
 def _spec_body(wanted: InstanceCreate, parts: _Parts) -> SpecBody:
-    return SpecBody(
+    asked = SpecBody(
         flavor=FlavorSnapshot(**flavor_snapshot(parts.flavor)),
         image=image_asked(parts.image),
-        pci_requests=(*parts.pci_requests, *pci_requests_of_ports(parts.nics, _numa_policy(parts))),
+        pci_requests=parts.pci_requests,
         availability_zone=parts.zone.zone,
         force_host=parts.zone.host,
         force_node=parts.zone.node,
@@ -342,8 +335,6 @@ def _spec_body(wanted: InstanceCreate, parts: _Parts) -> SpecBody:
         min_count=wanted.min_count if wanted.batch == BEST_EFFORT else None,
         nics=parts.nics.nics,
         security_groups=parts.nics.group_ids,
-        network_needs=network_needs(parts.nics),
-        carriers=carrier_traits(parts.nics),
-        port_resources=port_resources(parts.nics),
         block_devices=parts.disks.devices,
     )
+    return with_nic_needs(asked, parts.nics)

@@ -124,6 +124,8 @@ def detach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments
         raise NotFound(_("The instance has no interface of port {named!r:.60}.", named=named), field="port")
     if port.vnic_type != VnicType.NORMAL:
         raise Conflict(_("A device of its host leaves the instance only with the instance."), field="port")
+    if port.resource_request:
+        raise Conflict(_("A port that holds bandwidth of its host leaves the instance only with it."), field="port")
     device_at_rest_require(row, PORT_ID, port.pk, field="port")
     device_action_ask(row, rule, caller, arguments={PORT_ID: str(port.pk)}, changes=NO_DEFAULT)
 

@@ -31,6 +31,7 @@ from servers.instances.selectors.pending import pending_instance
 from servers.instances.services.hints import requests_changed
 from servers.instances.services.host_blame import blame_drop
 from servers.instances.services.journal import action_open
+from servers.instances.services.nic_needs import nics_asked_again, with_nic_needs
 from servers.instances.services.notifications import emit_return_to_pending
 from servers.instances.services.request_changes import RequestChanged, request_changed
 from servers.instances.services.request_volumes import request_volumes_reserve
@@ -174,6 +175,8 @@ def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -
     request_volumes_reserve(
         instance_uuid=instance.pk, project_id=instance.project_id, devices=spec.typed_body.block_devices or ()
     )
+    # Its ports were nobody's in between: what they ask of a host may be something else by now.
+    spec.body = with_nic_needs(spec.typed_body, nics_asked_again(nics)).to_dict()
     requests_changed([request])
     RequestSpec.objects.filter(pk=spec.pk).update(
         reservation_id=request.reservation_id, body=spec.body, updated_at=Now()

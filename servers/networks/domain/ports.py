@@ -12,6 +12,7 @@ from controlplane.kernel.texts import Phrase, gettext_noop
 from controlplane.kernel.texts import phrase as _
 from servers.fields import Problems, Reasons, problems_found, text_reasons
 from servers.networks.domain.names import PortOwner, VnicType
+from servers.networks.domain.port_resources import resource_request_reasons
 
 MAX_FIXED_ADDRESSES = 5
 """Neutron's max_fixed_ips_per_port."""
@@ -40,6 +41,7 @@ class PortRequest:
     `fixed` None: an address of each IP version that the network has subnets of, as in Neutron; empty: no address.
     `group_ids` None: the default group of the project; empty: none, so that nothing passes.
     `has_security` None: as the network has it. `mac` empty: a new one. `host` is where it is bound already.
+    `resource_request` is what Placement is asked for it, such as bandwidth: by administrators alone.
     """
 
     network_id: uuid.UUID
@@ -75,6 +77,7 @@ def port_problems(request: PortRequest) -> Problems:
             "security_groups": _groups_reasons(request),
             "allowed_pairs": pairs_reasons(request.allowed_pairs, has_security=request.has_security is not False),
             "tag": text_reasons(request.tag, maximum=MAX_TAG_CHARACTERS),
+            "resource_request": resource_request_reasons(request.resource_request),
         }
     )
 

@@ -14,7 +14,7 @@ from controlplane.kernel.errors import Forbidden, InvalidFields
 from controlplane.kernel.macs import mac_canonical
 from controlplane.kernel.texts import phrase as _
 from servers.fields import refuse_if
-from servers.models import FloatingIP, Instance, IPAllocation, Network, Port, PortGroup
+from servers.models import BuildRequest, FloatingIP, Instance, IPAllocation, Network, Port, PortGroup
 from servers.networks.domain.errors import (
     IpAddressInUse,
     MacAddressInUse,
@@ -23,6 +23,7 @@ from servers.networks.domain.errors import (
     SecurityGroupNotFound,
 )
 from servers.networks.domain.names import PortOwner
+from servers.networks.domain.port_resources import resource_request_canonical
 from servers.networks.domain.ports import (
     AddressRequest,
     PortRequest,
@@ -42,7 +43,7 @@ from servers.networks.services.allocation import (
 )
 from servers.networks.services.automatic_addresses import automatic_addresses_renew
 from servers.networks.services.changes import networks_changed
-from servers.networks.services.ports import groups_held, ports_delete
+from servers.networks.services.ports import groups_held, ports_delete, resource_request_permit
 
 CHANGEABLE = (
     "name",
@@ -53,6 +54,7 @@ CHANGEABLE = (
     "allowed_pairs",
     "has_security",
     "mac",
+    "resource_request",
 )
 OF_NETWORKS = (PortOwner.ROUTER_INTERFACE, PortOwner.ROUTER_GATEWAY, PortOwner.FLOATING_IP)
 """Ports that routers and floating addresses made for themselves."""
@@ -63,13 +65,16 @@ def port_update(*, caller: Caller | None, port_id: uuid.UUID, changes: Mapping[s
     """Change some of CHANGEABLE, typed as in PortRequest; what is left out stays.
 
     Addresses that are asked for again stay the port's own, also where only their subnet is named. The MAC address is
-    changed by administrators, while the port is on no host.
+    changed by administrators, while the port is on no host, and so is what it asks of Placement, while no instance has
+    the port.
     Raises PortNotFound, Forbidden, InvalidFields, PortInUse, and what `ports_create` raises of addresses and groups.
     """
     if unknown := {name: [_("Cannot be changed.")] for name in changes if name not in CHANGEABLE}:
         raise InvalidFields(unknown)
     if "mac" in changes and caller is not None and not caller.is_admin:
         raise Forbidden(_("Only administrators change the MAC address of a port."), field="mac")
+    if "resource_request" in changes:
+        resource_request_permit(caller)
     return in_transaction(lambda: _port_update(caller, port_id, changes))
 
 
@@ -97,6 +102,8 @@ def _port_update(caller: Caller | None, port_id: uuid.UUID, changes: Mapping[str
         row.allowed_pairs = [{"address": pair.address, "mac": pair.mac} for pair in pairs]
     if "mac" in changes:
         _mac_must_be_free(row, mac_canonical(wanted.mac))
+    if "resource_request" in changes:
+        _resource_request_change(row, resource_request_canonical(wanted.resource_request))
     groups_before = set(PortGroup.objects.filter(port=row).values_list("group_id", flat=True))
     if "fixed" in changes:
         row.addresses = _addresses_change(row, wanted.fixed or ())
@@ -163,6 +170,20 @@ def _mac_must_be_free(row: Port, mac: str) -> None:
             _("{mac} is in use in network {network_id}.", mac=mac, network_id=row.network_id), field="mac"
         )
     row.mac = mac
+
+
+def _resource_request_change(row: Port, asked: dict[str, Any]) -> None:
+    """An instance was placed for what its port asked for then."""
+    if row.instance_uuid and asked != row.resource_request:
+        raise PortInUse(
+            _(
+                "Port {row} is in use by instance {instance_uuid}, placed for what the port asks of Placement.",
+                row=row,
+                instance_uuid=row.instance_uuid,
+            ),
+            field="resource_request",
+        )
+    row.resource_request = asked
 
 
 def _addresses_change(row: Port, wanted: Sequence[AddressRequest]) -> list[str]:
@@ -251,7 +272,7 @@ def _port_delete(caller: Caller | None, port_id: uuid.UUID) -> None:
         raise PortInUse(
             _("Port {row} is of a router or a floating address: it goes with that.", row=row), owner=row.owner
         )
-    if row.instance_uuid and Instance.objects.filter(pk=row.instance_uuid, deleted_at=None).exists():
+    if row.instance_uuid and _is_there_or_awaited(row.instance_uuid):
         raise PortInUse(
             _(
                 "Port {row} is in use by instance {instance_uuid}: detach it there first.",
@@ -261,3 +282,9 @@ def _port_delete(caller: Caller | None, port_id: uuid.UUID) -> None:
             instance=str(row.instance_uuid),
         )
     ports_delete(port_ids=[row.pk])
+
+
+def _is_there_or_awaited(instance_uuid: uuid.UUID) -> bool:
+    """Whether this instance lives, or waits for a host."""
+    living = Instance.objects.filter(pk=instance_uuid, deleted_at=None)
+    return living.exists() or BuildRequest.objects.filter(instance_uuid=instance_uuid).exists()

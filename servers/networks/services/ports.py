@@ -10,7 +10,7 @@ from django.db.models import ProtectedError
 from controlplane.audit_log.recording.audited import audited
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import in_transaction
-from controlplane.kernel.errors import Conflict, InvalidFields
+from controlplane.kernel.errors import Conflict, Forbidden, InvalidFields
 from controlplane.kernel.macs import mac_canonical, mac_new
 from controlplane.kernel.texts import phrase as _
 from servers.conf import server_options
@@ -24,6 +24,7 @@ from servers.networks.domain.errors import (
     SecurityGroupNotFound,
 )
 from servers.networks.domain.names import FloatingStatus, PortOwner
+from servers.networks.domain.port_resources import resource_request_canonical
 from servers.networks.domain.ports import (
     PortRequest,
     pair_canonical,
@@ -48,13 +49,23 @@ def ports_create(*, caller: Caller | None, requests: Sequence[PortRequest]) -> l
 
     One transaction, and a number of statements that grows with networks and projects, not with ports. Without a caller
     (the control plane itself asks) nobody's rights are checked.
-    Raises InvalidFields; NetworkNotFound, SubnetNotFound, SecurityGroupNotFound; InvalidIpForNetwork,
+    Raises InvalidFields, Forbidden; NetworkNotFound, SubnetNotFound, SecurityGroupNotFound; InvalidIpForNetwork,
     InvalidIpForSubnet; IpAddressInUse, MacAddressInUse, NoMoreAddresses; QuotaExceeded; MacAddressGenerationFailure.
     """
     for request in requests:
+        if request.resource_request:
+            resource_request_permit(caller)
         if problems := port_problems(request):
             raise InvalidFields(problems)
     return in_transaction(lambda: _ports_create(caller, requests)) if requests else []
+
+
+def resource_request_permit(caller: Caller | None) -> None:
+    """Raise Forbidden unless the caller may say what Placement is asked for a port: it takes hosts from others."""
+    if caller is not None and not caller.is_admin:
+        raise Forbidden(
+            _("Only administrators say what a port asks of Placement, such as bandwidth."), field="resource_request"
+        )
 
 
 def _ports_create(caller: Caller | None, requests: Sequence[PortRequest]) -> list[Port]:
@@ -188,7 +199,7 @@ def _port_of(request: PortRequest, network: Network, addresses: Sequence[IPAlloc
             {"address": pair.address, "mac": pair.mac} for pair in map(pair_canonical, request.allowed_pairs)
         ],
         vnic_type=request.vnic_type.value,
-        resource_request=dict(request.resource_request),
+        resource_request=resource_request_canonical(request.resource_request),
         addresses=[row.address for row in addresses],
     )
 

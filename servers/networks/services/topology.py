@@ -11,7 +11,8 @@ from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.texts import phrase as _
 from servers.catalog.services.quota import quota_lock
 from servers.conf import server_options
-from servers.models import Network
+from servers.models import Network, Port, Router, Subnet
+from servers.networks.domain.names import PortOwner
 from servers.networks.domain.networks import NetworkRequest
 from servers.networks.domain.routing_errors import UnableToAutoAllocateNetwork
 from servers.networks.domain.subnets import SubnetRequest
@@ -26,11 +27,13 @@ AUTO_ROUTER = "auto_allocated_router"
 
 
 def topology_ensure(*, caller: Caller) -> Network:
-    """The network of the caller's project that `auto` means: the one that was made so before, or a new one.
+    """The network of the caller's project that `auto` means: the one that was made so before, with what it lost since,
+    or a new one.
 
     One transaction, under the project's quota lock: two that ask at once get the same network, and cut off anywhere
     nothing is left. Raises UnableToAutoAllocateNetwork with the reason: there is no external network, or there are
-    several and none is the default; the project is over its quota; this installation makes no networks for projects.
+    several and none is the default; the network or its router is disabled; the project is over its quota; this
+    installation makes no networks for projects.
     """
     try:
         return in_transaction(lambda: _ensured(caller))
@@ -44,16 +47,41 @@ def topology_ensure(*, caller: Caller) -> Network:
 
 def _ensured(caller: Caller) -> Network:
     quota_lock(caller.project_id)
-    found = Network.objects.filter(project_id=caller.project_id, name=AUTO_NAME).order_by("created_at", "pk").first()
-    if found is not None:
-        return found
-    external = default_external_network()
-    made = network_create(caller=caller, request=NetworkRequest(project_id=caller.project_id, name=AUTO_NAME))
-    request = SubnetRequest(network_id=made.pk, cidr=server_options().auto_network_cidr, name=AUTO_NAME)
-    subnet = subnet_create(caller=caller, request=request)
-    router = router_create(caller=caller, name=AUTO_ROUTER, external_network=external)
-    router_interface_add(caller=caller, router_id=router.pk, subnet_id=subnet.pk)
-    return made
+    named = Network.objects.filter(project_id=caller.project_id, name=AUTO_NAME, is_external=False)
+    network = named.order_by("-is_enabled", "created_at", "pk").first()
+    if network is not None:
+        _must_be_enabled(network)
+    else:
+        # Where there is no way out, the reason is this and no other.
+        default_external_network()
+        request = NetworkRequest(project_id=caller.project_id, name=AUTO_NAME)
+        network = network_create(caller=caller, request=request)
+    subnet = Subnet.objects.filter(network=network).order_by("ip_version", "created_at", "pk").first()
+    if subnet is None:
+        wanted = SubnetRequest(network_id=network.pk, cidr=server_options().auto_network_cidr, name=AUTO_NAME)
+        subnet = subnet_create(caller=caller, request=wanted)
+    # A subnet without a gateway is one that its owner wanted to lead nowhere.
+    if subnet.gateway and not Port.objects.filter(network=network, owner=PortOwner.ROUTER_INTERFACE).exists():
+        router_interface_add(caller=caller, router_id=_router(caller).pk, subnet_id=subnet.pk)
+    return network
+
+
+def _router(caller: Caller) -> Router:
+    """The router that was made so before, or a new one. One that its owner took the gateway from stays without."""
+    named = Router.objects.filter(project_id=caller.project_id, name=AUTO_ROUTER)
+    router = named.order_by("-is_enabled", "created_at", "pk").first()
+    if router is None:
+        return router_create(caller=caller, name=AUTO_ROUTER, external_network=default_external_network())
+    _must_be_enabled(router)
+    return router
+
+
+def _must_be_enabled(thing: Network | Router) -> None:
+    """Nobody's switch is turned behind the owner's back. Raises UnableToAutoAllocateNetwork."""
+    if not thing.is_enabled:
+        raise UnableToAutoAllocateNetwork(
+            _("{thing}, which the project has for this, is disabled: enable it, or name a network.", thing=thing)
+        )
 
 
 def default_external_network() -> uuid.UUID:

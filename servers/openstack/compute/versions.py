@@ -118,7 +118,7 @@ STEPS: tuple[VersionStep, ...] = tuple(
         (69, "What a cell that is down would say is left out of lists; here cells share one database, so nothing is."),
         (70, "Attachments show their tag."),
         (71, "A server shows its server group."),
-        (72, "Ports that ask for bandwidth; ours ask for none."),
+        (72, "A server with ports that ask Placement for bandwidth."),
         (73, "`lock` takes a reason, which the server shows; lists by `locked`."),
         (74, "`host` and `hypervisor_hostname` of a new server."),
         (75, "Unknown parameters of queries are 400; answers of changes show all that a server shows."),

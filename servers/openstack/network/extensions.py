@@ -40,6 +40,8 @@ EXTENSIONS = (
     NetworkExtension("net-mtu-writable", "Network MTU (writable)", "The MTU of a network can be chosen."),
     NetworkExtension("network-ip-availability", "Network IP Availability", "Addresses in use by network and subnet."),
     NetworkExtension("pagination", "Pagination support", "Lists in pages, by limit and marker."),
+    NetworkExtension("port-resource-request", "Port Resource Request", "What Placement is asked for a port."),
+    NetworkExtension("port-resource-request-groups", "Port Resource Request Groups", "The same in several groups."),
     NetworkExtension("port-security", "Port Security", "Ports whose addresses and rules are checked, or are not."),
     NetworkExtension("project-id", "project_id field enabled", "Things show project_id beside tenant_id."),
     NetworkExtension("provider", "Provider Network", "What a network is below, for administrators."),

@@ -7,6 +7,7 @@ from computeagent.protocol.networks import NetworkBackendKind, PortStatus
 from controlplane.identity.domain import Caller
 from servers.models import Network, Port, Subnet
 from servers.networks.domain.names import PortOwner
+from servers.networks.domain.port_resources import resource_groups
 from servers.networks.selectors.floating_ips import floating_ips_held_by
 from servers.networks.selectors.networks import is_for_all, shows_subnets
 from servers.networks.selectors.ports import port_status
@@ -19,6 +20,8 @@ from servers.openstack.network.shapes import (
     NetworkJson,
     PortJson,
     ProviderFields,
+    ResourceFields,
+    ResourceGroupJson,
     SubnetJson,
 )
 
@@ -117,7 +120,25 @@ def _port_json(caller: Caller, port: Port, floating_ip_id: uuid.UUID | None) -> 
         "created_at": whole_seconds(port.created_at),
         "updated_at": whole_seconds(port.updated_at),
         **_binding_json(caller, port),
+        **_resources_json(caller, port),
     }
+
+
+def _resources_json(caller: Caller, port: Port) -> ResourceFields:
+    """Null where it asks for nothing. Providers of its groups may be anywhere in the host's tree, so that none of them
+    is named in `same_subtree`.
+    """
+    if not caller.sees_all:
+        return {}
+    groups: list[ResourceGroupJson] = [
+        {
+            "id": str(uuid.uuid5(port.pk, group.name)),
+            "required": list(group.required),
+            "resources": dict(group.resources),
+        }
+        for group in resource_groups(port.resource_request)
+    ]
+    return {"resource_request": {"request_groups": groups, "same_subtree": []} if groups else None}
 
 
 def _binding_json(caller: Caller, port: Port) -> BindingFields:

@@ -131,8 +131,23 @@ BindingFields = TypedDict(
 )
 
 
-class PortJson(TaggedJson, _CardFields, BindingFields):
-    """A port. Where it is, administrators see."""
+class ResourceGroupJson(TypedDict):
+    id: str
+    required: list[str]
+    resources: dict[str, int]
+
+
+class ResourceRequestJson(TypedDict):
+    request_groups: list[ResourceGroupJson]
+    same_subtree: list[str]
+
+
+class ResourceFields(TypedDict):
+    resource_request: NotRequired[ResourceRequestJson | None]
+
+
+class PortJson(TaggedJson, _CardFields, BindingFields, ResourceFields):
+    """A port. Where it is, and what Placement is asked for it, administrators see."""
 
     name: str
     network_id: str

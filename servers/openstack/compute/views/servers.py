@@ -23,6 +23,7 @@ from servers.openstack.compute.documents.servers import (
 from servers.openstack.compute.faults import fields_named, named_in_body
 from servers.openstack.compute.lists.servers import ServerPage, servers_asked
 from servers.openstack.compute.multiattach import multiattach_require
+from servers.openstack.compute.port_resources import port_resources_require
 from servers.openstack.compute.schemas.parts import is_yes
 from servers.openstack.compute.schemas.servers import server_create_schema, server_update_schema
 
@@ -72,6 +73,8 @@ def server_create(call: ComputeCall) -> HttpResponse:
     asked, said = create_asked(body), body["server"]
     disks = said.get("block_device_mapping_v2") or ()
     multiattach_require(call, [one.get("volume_id") or one.get("uuid") or "" for one in disks])
+    named = said.get("networks")
+    port_resources_require(call, [one.get("port") or "" for one in named] if isinstance(named, list) else ())
     has_disc = asked.config_drive is not False
     if not asked.admin_pass and has_disc:
         # Without a disc nothing brings a password to the guest, and none is said then.

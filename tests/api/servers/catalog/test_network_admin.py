@@ -106,6 +106,24 @@ def test_port_is_made_changed_and_removed(browser, project):
     assert (Port.objects.count(), IPAllocation.objects.count()) == (0, 0)
 
 
+def test_what_a_port_asks_of_placement_is_given_changed_and_refused_at_its_field(browser, project):
+    net = network(project_id=project.pk)
+    subnet(net)
+    wanted = {"out": {"resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 2000}, "required": []}}
+    made = {"network": str(net.pk), "project": str(project.pk), "is_enabled": "on", "has_security": "on", **EMPTY}
+    made |= {"allowed_pairs": "[]", "resource_request": json.dumps(wanted)}
+    assert browser.post("/admin/servers/port/add/", made).status_code == 302
+    row = Port.objects.get()
+    assert row.resource_request == wanted
+    path = f"/admin/servers/port/{row.pk}/change/"
+    body = filled(browser.get(path))
+    bad = browser.post(path, {**body, "resource_request": '{"out": {"resources": {"BANDWIDTH": 1}}}'})
+    assert "is no resource class" in bad.content.decode()
+    assert browser.post(path, {**body, "resource_request": "{}"}).status_code == 302
+    row.refresh_from_db()
+    assert row.resource_request == {}
+
+
 def filled(page) -> dict[str, object]:
     """What a browser sends of a form as it is shown: texts of fields, keys of what is chosen, ticks."""
     found: dict[str, object] = {}

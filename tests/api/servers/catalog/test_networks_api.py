@@ -188,3 +188,30 @@ def test_lists_are_narrowed(clients, who):
         assert member.get(f"/api/ports/?{query}").json()["count"] == 0, query
     assert member.get(f"/api/subnets/?network={net.pk}&ip_version=6").json()["count"] == 1
     assert member.get("/api/networks/?kind=ovn").json()["count"] == 0
+
+
+def test_what_a_port_asks_of_placement_is_said_and_seen_by_administrators(clients, who):
+    net = network("lan", project_id=who.member.project_id)
+    subnet(net)
+    wanted = {"out": {"resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 2000}, "required": ["CUSTOM_PHYSNET_FAST"]}}
+    fields = {"network": str(net.pk), "resource_request": wanted}
+    assert posted(clients["member"], "ports", 403, **fields)["field"] == "resource_request"
+    assert posted(clients["reader"], "ports", 403, **fields)["code"] == "forbidden"
+    posted(clients["stranger"], "ports", 403, **fields)
+    made = posted(clients["admin"], "ports", project=str(who.member.project_id), **fields)
+    assert made["resource_request"] == wanted
+    path = f"ports/{made['id']}"
+    assert clients["member"].get(f"/api/{path}/").json()["resource_request"] is None
+    assert clients["reader"].get(f"/api/{path}/").json()["resource_request"] is None
+    assert clients["stranger"].get(f"/api/{path}/").status_code == 404
+    assert patched(clients["member"], path, 403, resource_request={})["field"] == "resource_request"
+    patched(clients["reader"], path, 403, resource_request={})
+    bad = {"out": {"resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 1}, "share": 5}}
+    refused = patched(clients["admin"], path, 400, resource_request=bad)
+    assert "'share'" in refused["reasons"]["resource_request"][0]
+    more = {"out": {"resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 3000}, "required": []}}
+    assert patched(clients["admin"], path, resource_request=more)["resource_request"] == more
+    assert patched(clients["admin"], path, name="x")["resource_request"] == more
+    assert patched(clients["admin"], path, resource_request={})["resource_request"] == {}
+    Port.objects.update(instance_uuid=uuid.uuid4())
+    assert patched(clients["admin"], path, 409, resource_request=more)["field"] == "resource_request"

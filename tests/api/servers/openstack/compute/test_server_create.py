@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
+from controlplane.identity.models import Project
 from servers.catalog.services.keypair import keypair_create
 from servers.catalog.services.server_group import server_group_create
 from servers.models import Flavor, Image, Network, RequestSpec
+from servers.networks.domain.ports import PortRequest
+from servers.networks.services.ports import ports_create
 from tests.worlds import cloud as world
+from tests.worlds import networks
 from tests.worlds.compute_door import NEWEST, ComputeClient, fault_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -219,3 +223,15 @@ def test_a_forced_host_is_for_administrators(who: world.People) -> None:
     fault_of(_create(member, availability_zone="nova:h1"), 403, "forbidden")
     fault_of(_create(member, host="h1"), 403, "forbidden")
     fault_of(_create(ComputeClient(who.reader, minor=NEWEST)), 403, "forbidden")
+
+
+def test_port_that_asks_for_bandwidth_is_for_clients_that_know_of_such() -> None:
+    who = networks.cloud_with_networks()
+    net = networks.network("lan", project=Project.objects.get(pk=who.member.project_id))
+    asked = {"out": {"resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 2000}}}
+    wanted = PortRequest(net.pk, who.member.project_id, resource_request=asked)
+    port = ports_create(caller=who.admin, requests=[wanted])[0]
+    named = [{"port": str(port.pk)}]
+    older = _create(ComputeClient(who.member), minor=71, networks=named)
+    assert "not supported until microversion 2.72" in fault_of(older, 400, "badRequest")
+    assert _create(ComputeClient(who.member), minor=72, networks=named).status_code == 202

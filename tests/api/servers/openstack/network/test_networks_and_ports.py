@@ -1,5 +1,6 @@
 """Networks, subnets and ports in Neutron's words: made, shown, changed, removed; what is refused and how."""
 
+import uuid
 from typing import Any
 
 import pytest
@@ -222,3 +223,20 @@ def test_address_of_a_change_has_no_parameters(world: Neutron, method: str) -> N
     _, said = world.member.refused(method, f"{path}?no_such=1", body, 400)
     assert "no_such are not known here" in said
     assert [one["name"] for one in world.member.get("networks?name=lan&name=other")["networks"]] == ["lan"]
+
+
+def test_what_a_port_asks_of_placement_administrators_see_and_nobody_writes(world: Neutron) -> None:
+    port_id = world.ids["port_id"]
+    assert world.admin.get(f"ports/{port_id}")["port"]["resource_request"] is None
+    group = {"resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 2000}, "required": ["CUSTOM_PHYSNET_FAST"]}
+    Port.objects.filter(pk=port_id).update(resource_request={"out": group})
+    shown = world.admin.get(f"ports/{port_id}")["port"]["resource_request"]
+    (found,) = shown["request_groups"]
+    assert uuid.UUID(found.pop("id")) and (found, shown["same_subtree"]) == (group, [])
+    for other in (world.member, world.reader):
+        assert "resource_request" not in other.get(f"ports/{port_id}")["port"]
+    world.stranger.get(f"ports/{port_id}", 404)
+    said = {"port": {"resource_request": None}}
+    assert "resource_request" in world.admin.refused("PUT", f"ports/{port_id}", said, 400)[1]
+    listed = {one["alias"] for one in world.member.get("extensions")["extensions"]}
+    assert {"port-resource-request", "port-resource-request-groups"} <= listed
