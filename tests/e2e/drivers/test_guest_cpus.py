@@ -17,6 +17,7 @@ from computeagent.drivers.libvirt.boot_sector import sector_of
 from computeagent.drivers.libvirt.driver import LibvirtDriver
 from computeagent.drivers.libvirt.guest_cpu import features_of_guests
 from computeagent.drivers.libvirt.host_cpus import host_cpus
+from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.hosts import GuestCpuReport
 from tests.e2e.drivers.conftest import Hypervisor, real_hypervisor
 from tests.fixtures.hypervisors import answers_known, daemons_end
@@ -78,6 +79,14 @@ def connection(hypervisor: Hypervisor) -> Any:
     return libvirt.open(hypervisor.driver._profile.uri)
 
 
+def cpu_of(hypervisor: Hypervisor, guest: GuestSpec) -> ET.Element:
+    """That of the guest as it runs."""
+    domain = connection(hypervisor).lookupByUUIDString(guest.uuid)
+    cpu = ET.fromstring(domain.XMLDesc(0)).find("cpu")  # noqa: S314 - libvirt's own output
+    assert cpu is not None
+    return cpu
+
+
 @pytest.mark.parametrize(
     ("specs", "model", "name"),
     [({}, "qemu64", "QEMU Virtual CPU"), ({f"trait:{SSE42}": "required"}, "Nehalem", "Nehalem Class Core i7")],
@@ -91,8 +100,7 @@ def test_guest_finds_the_first_model_that_has_its_traits(
         return emulated.driver.console_log(guest.uuid, max_bytes=10_000).decode(errors="replace")
 
     eventually(lambda: name in said(), said)
-    cpu = ET.fromstring(connection(emulated).lookupByUUIDString(guest.uuid).XMLDesc(0)).find("cpu")  # noqa: S314
-    assert cpu is not None
+    cpu = cpu_of(emulated, guest)
     assert (cpu.get("mode"), cpu.get("match"), cpu.findtext("model")) == ("custom", "exact", model)
     policies = {each.get("name"): each.get("policy") for each in cpu.findall("feature")}
     assert (policies["aes"], policies["sse4.1"], policies["la57"]) == ("require", "disable", "disable")
@@ -148,6 +156,26 @@ def test_driver_of_such_a_host_does_not_open(qemu_answers: Path) -> None:
         finally:
             driver.close()
             daemons_end(state_dir)
+
+
+def test_guest_keeps_its_cpu_over_a_suspension_and_gets_the_new_one_with_a_hard_reboot(qemu_answers: Path) -> None:
+    before, after = (HostOptions(cpu=cpu_options_parse("custom", model, "")) for model in ("qemu64", "Nehalem"))
+    with real_hypervisor("private", "qemu", qemu_answers, before) as found:
+        try:
+            guest = found.build(found.guest(SAYS_ITS_CPU), SAYS_ITS_CPU)
+            found.driver.suspend(guest.uuid)
+            found.driver.close()
+            uri = f"qemu:///private?root={found.state_dir / 'hv'}"
+            found.driver = LibvirtDriver(uri, found.state_dir, "node-qemu", options=after)
+            found.driver.open()
+
+            found.driver.resume(guest)
+            assert cpu_of(found, guest).findtext("model") == "qemu64"
+            found.driver.hard_reboot(guest)
+            assert cpu_of(found, guest).findtext("model") == "Nehalem"
+        finally:
+            found.driver.close()
+            daemons_end(found.state_dir)
 
 
 def test_the_hosts_own_cpu_has_the_features_that_libvirt_spells_out(emulated: Hypervisor) -> None:
