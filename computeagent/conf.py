@@ -14,6 +14,27 @@ from controlplane.kernel.texts import phrase as _
 class HostSettings:
     """Texts in the forms of Nova's options of the same names; `computeagent.management` parses them."""
 
+    cpu_mode: str = setting(
+        "",
+        _(
+            "The CPU of an agent's guests: host-passthrough (default under KVM), host-model, custom (one of "
+            "CPU_MODELS) or maximum (default under emulation). Nova's cpu_mode."
+        ),
+    )
+    cpu_models: str = setting(
+        "",
+        _(
+            "Models of CPU_MODE custom by libvirt's names, the preferred one first, such as Haswell-noTSX,Nehalem: a "
+            "guest gets the first that has the traits it requires. Nova's cpu_models."
+        ),
+    )
+    cpu_model_extra_flags: str = setting(
+        "",
+        _(
+            "CPU features that all guests of an agent have (+pcid or pcid) or lack (-mpx), several by commas. Nova's "
+            "cpu_model_extra_flags."
+        ),
+    )
     cpu_dedicated_set: str = setting(
         "", _("CPUs that an agent started with this offers to be pinned to, such as 2-7,^5.")
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from computeagent.conf import HostSettings
+from computeagent.drivers.cpu_options import CpuMode, cpu_options_parse
 from computeagent.drivers.device_spec import device_specs_of_text
 from computeagent.drivers.host_options import DriveFormat, HostOptions, mdev_types_parse, reserved_pages_parse
 from computeagent.networks.base import HostPlug, NetworkError, NetworkPlace
@@ -20,6 +21,17 @@ from controlplane.kernel.errors import Invalid
 
 def host_arguments_add(parser: ArgumentParser) -> None:
     """The options; each overrides the setting of its name."""
+    parser.add_argument(
+        "--cpu-mode",
+        choices=[each.value for each in CpuMode],
+        help="The CPU of guests (default: host-passthrough, under emulation maximum).",
+    )
+    parser.add_argument("--cpu-models", metavar="MODELS", help="Models of --cpu-mode custom, the preferred one first.")
+    parser.add_argument(
+        "--cpu-model-extra-flags",
+        metavar="FLAGS",
+        help="CPU features that guests have or lack: --cpu-model-extra-flags=+pcid,-mpx.",
+    )
     parser.add_argument("--cpu-dedicated-set", metavar="CPUS", help="CPUs to pin to: 2-7,^5 (Nova's option).")
     parser.add_argument("--cpu-shared-set", metavar="CPUS", help="CPUs for floating vCPUs and emulator threads.")
     parser.add_argument(
@@ -77,6 +89,11 @@ def host_options(
         unused_images_s=settings.image_cache_unused_s,
         config_drive_format=DriveFormat(given("config_drive_format", settings.config_drive_format)),
         guest_directories=guest_directories,
+        cpu=cpu_options_parse(
+            given("cpu_mode", settings.cpu_mode),
+            given("cpu_models", settings.cpu_models),
+            given("cpu_model_extra_flags", settings.cpu_model_extra_flags),
+        ),
     )
 
 

@@ -9,10 +9,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.cpu_options import CpuOptions
 from computeagent.drivers.device_spec import DeviceSpec
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 
+NO_CPU_OPTIONS = CpuOptions()
 _UNITS_KIB = {"": 1, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
 _TYPE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)i?b?", re.IGNORECASE)
@@ -40,7 +42,7 @@ class HostOptions:
 
     `device_specs` empty: guests get no PCI device; `mdev_types` empty: no virtual GPU. `unused_images_s`: after so many
     seconds without a use base images go; 0: never. `guest_directories`: where files are that guests open, beside the
-    driver's own.
+    driver's own. `cpu`: which CPU guests see.
     """
 
     cpu_dedicated_set: frozenset[int] = frozenset()
@@ -51,6 +53,7 @@ class HostOptions:
     mdev_types: tuple[str, ...] = ()
     config_drive_format: DriveFormat = DriveFormat.ISO9660
     guest_directories: tuple[Path, ...] = ()
+    cpu: CpuOptions = NO_CPU_OPTIONS
 
     def __post_init__(self) -> None:
         both = self.cpu_dedicated_set & self.cpu_shared_set

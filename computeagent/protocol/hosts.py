@@ -67,6 +67,21 @@ class GuestMachines:
     video_models: _Words = ()
 
 
+CPU_NAME_MAX, CPU_NAMES_MAX = 65, 64
+_CpuNames = Annotated[tuple[Annotated[str, Meta(max_length=CPU_NAME_MAX)], ...], Meta(max_length=CPU_NAMES_MAX)]
+
+
+@dataclass(frozen=True, slots=True)
+class GuestCpuReport:
+    """The CPU that a host gives to its guests, in the words of Nova's options: `models` of the mode custom alone, the
+    preferred one first; `flags` with their sign.
+    """
+
+    mode: ShortWord
+    models: _CpuNames = ()
+    flags: _CpuNames = ()
+
+
 @dataclass(frozen=True, slots=True)
 class HostReport:
     """What a hypervisor is and has, as its driver sees it.
@@ -78,7 +93,8 @@ class HostReport:
     the host just before. `clock_skew` is None while it was not measured. `safe_mode`: why nothing is destroyed or
     started there now; empty when it is. `networks_lack`: what this host lacks to carry networks that it was meant to
     carry, in a sentence; empty where it lacks nothing. `pools` are those in which its guests may have volumes.
-    `machines`: none where the host does not say which machine types it has.
+    `machines`: none where the host does not say which machine types it has. `guest_cpu` is None of a host that does not
+    say it.
     """
 
     hypervisor_hostname: HypervisorName
@@ -110,6 +126,7 @@ class HostReport:
     networks_lack: Sentence = ""
     pools: Annotated[tuple[PoolReport, ...], Meta(max_length=POOLS_MAX)] = ()
     machines: Annotated[tuple[GuestMachines, ...], Meta(max_length=32)] = ()
+    guest_cpu: GuestCpuReport | None = None
 
 
 @dataclass(frozen=True, slots=True)

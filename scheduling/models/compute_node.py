@@ -47,6 +47,11 @@ class ComputeNode(UuidKeyed, Timestamped):
     machines = JsonField(
         default=list, blank=True, help_text=_("Machine types of guests by what they have; empty: it does not say.")
     )
+    guest_cpu = JsonField(
+        default=dict,
+        blank=True,
+        help_text=_("Mode, models and flags of the CPU that its guests get; empty: it does not say."),
+    )
     stats = JsonField(default=dict, blank=True)
     metrics = JsonField(default=dict, blank=True, help_text=_("Numbers by name, as of metrics_at."))
     metrics_at = models.DateTimeField(null=True, blank=True, help_text=_("By the database's clock."))

@@ -87,6 +87,11 @@ def is_unsupported(error: Exception) -> bool:
     return bool(error_code(error) == libvirt.VIR_ERR_NO_SUPPORT)
 
 
+def is_incompatible_cpu(error: Exception) -> bool:
+    """Whether libvirt says that this host cannot give such a CPU."""
+    return bool(error_code(error) == libvirt.VIR_ERR_CPU_INCOMPATIBLE)
+
+
 def is_of_guest_agent(error: Exception) -> bool:
     """Whether it is the agent inside the guest that is not there, does not answer, or refused: libvirt calls what the
     agent refuses an internal error.

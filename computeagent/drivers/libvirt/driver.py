@@ -142,6 +142,7 @@ class LibvirtDriver(GuestViews, GuestVolumeVerbs):
             dedicated_vcpus=len(self._options.dedicated_cpus(online)),
             vgpus=facts.vgpus,
             machines=facts.machines,
+            guest_cpu=facts.guest_cpu,
             disk_gib=disk_gib,
             disk_used_gib=disk_used_gib,
             disk_available_least_gib=disk_left_gib,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from computeagent.drivers.libvirt.firmware import GuestFirmware
+from computeagent.drivers.libvirt.guest_cpu import HostCpus, cpu_of_guest, traits_required
 from computeagent.drivers.libvirt.guest_hardware import machine_type, video_model
 from computeagent.drivers.libvirt.guest_options import GuestOptions
 from computeagent.drivers.libvirt.guest_xml import (
@@ -30,6 +31,7 @@ class HostParts:
 
     virt_type: str
     arch: str
+    cpus: HostCpus
     disks: tuple[DiskDevice, ...]
     interfaces: tuple[InterfaceDevice, ...]
     serial_path: Path
@@ -41,8 +43,10 @@ class HostParts:
 
 
 def guest_definition(guest: GuestSpec, parts: HostParts) -> GuestDefinition:
-    """The guest with all its devices. Raises DriverError (USER) for what cannot be given."""
-    is_kvm, machine = parts.virt_type == "kvm", machine_type(guest)
+    """The guest with all its devices. Raises DriverError (USER) for what cannot be given, and (HOST) where no CPU model
+    of the host has the traits that are required.
+    """
+    machine = machine_type(guest)
     volumes = volume_devices(
         guest.volumes,
         {disk.target for disk in parts.disks},
@@ -56,9 +60,7 @@ def guest_definition(guest: GuestSpec, parts: HostParts) -> GuestDefinition:
         memory_mib=guest.memory_mib,
         arch=parts.arch,
         machine=machine,
-        cpu_mode="host-passthrough" if is_kvm else "maximum",
-        # QEMU's emulated 5-level paging makes some kernels hang early.
-        cpu_features_off=() if is_kvm else ("la57",),
+        cpu=cpu_of_guest(parts.cpus, traits_required(guest.extra_specs, guest.image_properties)),
         disks=parts.disks,
         interfaces=parts.interfaces,
         serial_path=parts.serial_path,

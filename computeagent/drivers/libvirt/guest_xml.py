@@ -4,21 +4,21 @@ Nothing here touches libvirt or a file. Text in it comes from users: ElementTree
 what XML cannot carry at all (control characters, lone surrogates).
 """
 
-import re
 import uuid
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.cpu_xml import add_cpu
 from computeagent.drivers.libvirt.firmware import GuestFirmware
 from computeagent.drivers.libvirt.firmware_xml import add_firmware, add_management_mode
+from computeagent.drivers.libvirt.guest_cpu import GuestCpu
 from computeagent.drivers.libvirt.guest_options import NO_OPTIONS, GuestOptions
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning
 from computeagent.drivers.libvirt.options_xml import (
     KIB_PER_MIB,
     add_clock,
-    add_cpu,
     add_devices,
     add_disk_limits,
     add_features,
@@ -31,7 +31,6 @@ from computeagent.drivers.libvirt.options_xml import (
 )
 from computeagent.drivers.libvirt.tap_xml import tap_interface
 from computeagent.drivers.libvirt.tuning_xml import (
-    add_cpu_shape,
     add_cpu_tuning,
     add_memory_backing,
     add_numa_tuning,
@@ -39,6 +38,7 @@ from computeagent.drivers.libvirt.tuning_xml import (
     mediated_device,
 )
 from computeagent.drivers.libvirt.volume_xml import VolumeDevice, volume_disk
+from computeagent.drivers.libvirt.xml_text import xml_text
 from computeagent.protocol.guests import GuestSpec
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.ids import parse_uuid
@@ -53,9 +53,6 @@ CLEAN_TRAFFIC = "clean-traffic"
 _QEMU_CARDS = {"virtio": "virtio-net-pci"}
 # libvirt gives out slots from the lowest; these are the highest that no machine uses itself.
 _ISOLATED_SLOT_LAST = 0x1A
-
-# Everything outside XML 1.0's Char production (https://www.w3.org/TR/xml/#charsets).
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 # libvirt puts the name into socket paths, which may have 107 bytes in all: hence not the whole uuid.
 DOMAIN_NAME_LENGTH = len("i-") + 12
@@ -131,14 +128,13 @@ class GuestDefinition:
     memory_mib: int
     arch: str = ""
     machine: str = ""
-    cpu_mode: str = ""
+    cpu: GuestCpu | None = None
     disks: tuple[DiskDevice, ...] = ()
     interfaces: tuple[InterfaceDevice, ...] = ()
     serial_path: Path | None = None
     video_model: str = ""
     has_vnc: bool = False
     has_rng: bool = False
-    cpu_features_off: tuple[str, ...] = field(default=())
     tuning: GuestTuning = NO_TUNING
     options: GuestOptions = NO_OPTIONS
     boot_paths: BootPaths | None = None
@@ -147,11 +143,6 @@ class GuestDefinition:
     volumes: tuple[VolumeDevice, ...] = ()
     pcie_ports: int = 0
     """Of a Q35: as many slots for devices, some of which stay free for those that come while it runs."""
-
-
-def xml_text(text: str) -> str:
-    """`text` with every character that XML 1.0 cannot carry replaced by U+FFFD."""
-    return _NOT_XML.sub("\ufffd", text)
 
 
 def canonical_uuid(text: str) -> str:
@@ -195,9 +186,10 @@ def guest_xml(definition: GuestDefinition) -> str:
     features = ET.SubElement(domain, "features")
     for name in ("acpi", "apic"):
         ET.SubElement(features, name)
-    add_features(features, definition.options, is_kvm=definition.virt_type == "kvm")
+    is_kvm = definition.virt_type == "kvm"
+    add_features(features, definition.options, is_kvm=is_kvm)
     add_management_mode(features, definition.firmware)
-    _cpu(domain, definition)
+    add_cpu(domain, definition.cpu, definition.tuning, definition.options, is_kvm=is_kvm)
     add_clock(domain, definition.options)
     for event, reaction in (("poweroff", "destroy"), ("reboot", "restart"), ("crash", "destroy")):
         _text(domain, f"on_{event}", reaction)
@@ -268,20 +260,6 @@ def _os(domain: ET.Element, definition: GuestDefinition) -> None:
         ET.SubElement(os_element, "boot", dev="hd")
     if definition.options.has_boot_menu:
         ET.SubElement(os_element, "bootmenu", enable="yes")
-
-
-def _cpu(domain: ET.Element, definition: GuestDefinition) -> None:
-    tuning, options = definition.tuning, definition.options
-    if not (definition.cpu_mode or tuning.cpu_topology or tuning.cells or options.addresses):
-        return
-    cpu = ET.SubElement(domain, "cpu")
-    if definition.cpu_mode:
-        cpu.set("mode", definition.cpu_mode)
-        cpu.set("check", "none")
-    add_cpu_shape(cpu, tuning)
-    add_cpu(cpu, options, is_kvm=definition.virt_type == "kvm")
-    for name in definition.cpu_features_off:
-        ET.SubElement(cpu, "feature", policy="disable", name=name)
 
 
 def _devices(domain: ET.Element, definition: GuestDefinition) -> None:

@@ -9,7 +9,7 @@ from computeagent.drivers.host_cells import MachineCells
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMetadata
 from computeagent.protocol.guest_config import BootFile
 from computeagent.protocol.guests import GuestSpec
-from computeagent.protocol.hosts import GuestMachines
+from computeagent.protocol.hosts import GuestCpuReport, GuestMachines
 from computeagent.protocol.images import CachedImage, WantedImage
 
 
@@ -38,6 +38,7 @@ class HypervisorFacts:
     traits: tuple[str, ...]
     cells: MachineCells = ()
     vgpus: int | None = None
+    guest_cpu: GuestCpuReport | None = None
     machines: tuple[GuestMachines, ...] = ()
 
 

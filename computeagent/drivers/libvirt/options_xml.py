@@ -13,7 +13,7 @@ _CD_ON_SCSI = "sdz"
 
 
 def add_features(features: ET.Element, options: GuestOptions, *, is_kvm: bool) -> None:
-    """Below `<features>`. Under emulation there is no PMU to switch, and the CPU hides the hypervisor (`add_cpu`).
+    """Below `<features>`. Under emulation there is no PMU to switch, and the CPU hides the hypervisor (`cpu_xml`).
 
     An Intel IOMMU that maps interrupts needs its half of the interrupt controller in QEMU.
     """
@@ -23,16 +23,6 @@ def add_features(features: ET.Element, options: GuestOptions, *, is_kvm: bool) -
         ET.SubElement(ET.SubElement(features, "kvm"), "hidden", state="on")
     if options.viommu_model == "intel":
         ET.SubElement(features, "ioapic", driver="qemu")
-
-
-def add_cpu(cpu: ET.Element, options: GuestOptions, *, is_kvm: bool) -> None:
-    """Below `<cpu>`, after its topology: the width of addresses, and a hypervisor that is not to be seen."""
-    if options.addresses is not None:
-        mode, bits = options.addresses
-        width = {"bits": str(bits)} if mode == "emulate" else {}
-        ET.SubElement(cpu, "maxphysaddr", {"mode": mode, **width})
-    if options.is_hypervisor_hidden and not is_kvm:
-        ET.SubElement(cpu, "feature", policy="disable", name="hypervisor")
 
 
 def add_clock(domain: ET.Element, options: GuestOptions) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from computeagent.drivers.base import CopyProgress, DriverError, ImageSource
+from computeagent.drivers.cpu_options import CpuMode
 from computeagent.drivers.device_traits import VIOMMU_MODELS
 from computeagent.drivers.host_cells import MachineCells
 from computeagent.drivers.host_options import HostOptions
@@ -21,6 +22,7 @@ from computeagent.drivers.libvirt.embedded import EmbeddedRoot, embedded_root_pr
 from computeagent.drivers.libvirt.files import host_errors
 from computeagent.drivers.libvirt.firmware import GuestFirmware, firmware_choose
 from computeagent.drivers.libvirt.freezing import FROZEN, frozen_thaw
+from computeagent.drivers.libvirt.guest_cpu import HostCpus, features_of_guests, guest_cpu_report
 from computeagent.drivers.libvirt.guest_definition import HostParts, guest_definition
 from computeagent.drivers.libvirt.guest_hardware import machine_type
 from computeagent.drivers.libvirt.guest_machines import MachinesKnown
@@ -31,6 +33,7 @@ from computeagent.drivers.libvirt.guest_xml import (
     domain_name,
 )
 from computeagent.drivers.libvirt.host_abilities import HostAbilities, host_abilities
+from computeagent.drivers.libvirt.host_cpus import host_cpus
 from computeagent.drivers.libvirt.host_profile import HypervisorFacts
 from computeagent.drivers.libvirt.hypervisor_root import root_of
 from computeagent.drivers.libvirt.image_cache import ImageCache
@@ -77,6 +80,8 @@ class RealHost:
         self._embedded: EmbeddedRoot | None = None
         self._daemon: PrivateDaemon | None = None
         self._virt_type = "qemu"
+        self._cpu_options = options.cpu
+        self._cpus = HostCpus(CpuMode.MAXIMUM, is_emulated=True)
         self._machines = MachinesKnown()
         self._mediated = KernelMediatedDevices(options.mdev_types)
         self._drive_format = options.config_drive_format
@@ -136,8 +141,9 @@ class RealHost:
             self._daemon.release()
 
     def after_open(self, conn: Any) -> None:
-        """Choose between KVM and emulation, and have the NAT network if it is wanted."""
+        """Choose between KVM and emulation and the CPUs of guests, and have the NAT network if it is wanted."""
         self._virt_type = virt_type_choose(conn, self._state_dir, self._shared_dir)
+        self._cpus = host_cpus(conn, self._cpu_options, arch=platform.machine(), virt_type=self._virt_type)
         frozen_thaw(conn, self._files.root)
         if self._has_nat_network:
             nat_network_ensure(conn)
@@ -158,11 +164,10 @@ class RealHost:
             virt_type=self._virt_type,
             cpu_info=capabilities.cpu_info,
             supported_instances=self._supported(capabilities),
-            # Under emulation guests see an emulated CPU, not the host's.
             traits=(
                 *traits_of(
                     capabilities.arch,
-                    capabilities.cpu_features if self._virt_type == "kvm" else (),
+                    features_of_guests(self._cpus),
                     capabilities.cells,
                     of_devices=self._abilities(conn).traits,
                 ),
@@ -170,6 +175,7 @@ class RealHost:
             ),
             cells=capabilities.cells,
             vgpus=self._mediated.total(),
+            guest_cpu=guest_cpu_report(self._cpus),
             machines=self._machines.of(conn, arch=capabilities.arch, virt_type=self._virt_type),
         )
 
@@ -216,6 +222,7 @@ class RealHost:
         parts = HostParts(
             virt_type=self._virt_type,
             arch=platform.machine(),
+            cpus=self._cpus,
             disks=self._files.devices(guest),
             interfaces=interfaces_of(conn, guest, is_private=self._has_no_default_network),
             serial_path=self._files.console_path(guest.uuid),

@@ -15,8 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from computeagent.drivers.cpu_options import CpuMode
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
 from computeagent.drivers.libvirt.files import file_replace, host_errors, locked
+from computeagent.drivers.libvirt.guest_cpu import GuestCpu
 from computeagent.drivers.libvirt.guest_xml import DiskDevice, GuestDefinition, GuestMetadata, guest_xml
 from computeagent.drivers.libvirt.trial_sector import trial_sector
 
@@ -105,7 +107,7 @@ def _trial_definition(directory: Path, virt_type: str) -> GuestDefinition:
         memory_mib=_MEMORY_MIB,
         arch=platform.machine(),
         machine="pc",
-        cpu_mode="host-passthrough" if virt_type == KVM else "",
+        cpu=GuestCpu(CpuMode.HOST_PASSTHROUGH) if virt_type == KVM else None,
         disks=(DiskDevice(directory / "disk", "raw", "virtio", "vda"),),
         serial_path=directory / "console.log",
     )

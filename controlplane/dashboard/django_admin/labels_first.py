@@ -170,6 +170,7 @@ FIRST = (
     gettext_noop("given ID"),
     gettext_noop("given text"),
     gettext_noop("groups"),
+    gettext_noop("guest CPU"),
     gettext_noop("guest ID"),
     gettext_noop("guest format"),
     gettext_noop("guests"),

@@ -103,6 +103,7 @@ class ComputeNodeOutput(serializers.ModelSerializer[ComputeNode]):
             "cpu_info",
             "supported_instances",
             "traits",
+            "guest_cpu",
             "stats",
             "metrics",
             "metrics_at",
@@ -157,6 +158,10 @@ class HostOutput(serializers.Serializer[HostOverview]):
     libvirt_version = serializers.CharField(source="node.libvirt_version")
     kernel_version = serializers.CharField(source="node.kernel_version")
     os_name = serializers.CharField(source="node.os_name")
+    guest_cpu = serializers.JSONField(
+        source="node.guest_cpu",
+        help_text="The CPU that its guests get: mode, models (of the mode custom, the preferred one first) and flags.",
+    )
     clock_skew_s = serializers.FloatField(source="node.clock_skew_s", allow_null=True)
     clock_error_s = serializers.FloatField(source="node.clock_error_s", allow_null=True)
     clock_is_off = serializers.BooleanField()

@@ -24,7 +24,7 @@ from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.cells import CELL1_ID
 from scheduling.fleet.domain.machine_traits import machine_traits
-from scheduling.fleet.services.measures import measures_columns, version_columns, version_number
+from scheduling.fleet.services.measures import guest_cpu_column, measures_columns, version_columns, version_number
 from scheduling.fleet.services.notifications import CREATE, DELETE, emit_service_updates
 from scheduling.fleet.services.providers import host_aggregates_mirror, node_provider_delete, node_provider_sync
 from scheduling.fleet.services.safe_mode import safe_mode_follow
@@ -263,6 +263,7 @@ def _columns(report: HostReport) -> dict[str, Any]:
     values["supported_instances"] = [list(triple) for triple in report.supported_instances]
     values["safe_mode"] = report.safe_mode.replace("\0", "")[:SENTENCE_MAX]
     values["networks_lack"] = report.networks_lack.replace("\0", "")[:SENTENCE_MAX]
+    values["guest_cpu"] = guest_cpu_column(report.guest_cpu)
     values["machines"] = [_lists(asdict(one)) for one in report.machines]
     values["traits"] = sorted({*report.traits, *topology_traits(report), *machine_traits(report.machines)})
     return values | version_columns(report.versions)

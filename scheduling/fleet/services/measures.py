@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from computeagent.protocol.hosts import HostReport, HostVersions
+from computeagent.protocol.hosts import CPU_NAME_MAX, GuestCpuReport, HostReport, HostVersions
 
 MAX_METRICS = 100
 MAX_NAME = 64
@@ -47,6 +47,14 @@ def version_columns(versions: HostVersions) -> dict[str, Any]:
         "kernel_version": version_line(versions.kernel, 128),
         "os_name": version_line(versions.os, 128),
     }
+
+
+def guest_cpu_column(cpu: GuestCpuReport | None) -> dict[str, Any]:
+    """Its words, each a printable line; nothing of a host that does not say it."""
+    if cpu is None:
+        return {}
+    models, flags = ([version_line(word, CPU_NAME_MAX) for word in words] for words in (cpu.models, cpu.flags))
+    return {"mode": version_line(cpu.mode, 32), "models": models, "flags": flags}
 
 
 def version_line(said: str, length: int) -> str:

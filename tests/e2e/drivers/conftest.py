@@ -13,8 +13,9 @@ import pytest
 
 from computeagent.drivers.base import Driver
 from computeagent.drivers.fake import FakeDriver
+from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.boot_sector import boot_sector
-from computeagent.drivers.libvirt.driver import LibvirtDriver
+from computeagent.drivers.libvirt.driver import NO_OPTIONS, LibvirtDriver
 from computeagent.protocol.guests import GuestSpec
 from tests.fixtures.hypervisors import answers_known, daemons_end
 
@@ -67,7 +68,7 @@ class Hypervisor:
 @pytest.fixture(scope="session")
 def private(qemu_answers: Path) -> Iterator[Hypervisor]:
     """QEMU under a libvirtd of its own, one per test process."""
-    with _real("private", "qemu", qemu_answers) as found:
+    with real_hypervisor("private", "qemu", qemu_answers) as found:
         yield found
         found.driver.close()
         daemons_end(found.state_dir)
@@ -76,13 +77,14 @@ def private(qemu_answers: Path) -> Iterator[Hypervisor]:
 @pytest.fixture(scope="session")
 def embedded(qemu_answers: Path) -> Iterator[Hypervisor]:
     """One embedded QEMU per test process: libvirt allows a process only one root."""
-    with _real("embed", "embedded", qemu_answers) as found:
+    with real_hypervisor("embed", "embedded", qemu_answers) as found:
         yield found
         found.driver.close()
 
 
 @contextmanager
-def _real(path: str, kind: str, answers: Path) -> Iterator[Hypervisor]:
+def real_hypervisor(path: str, kind: str, answers: Path, options: HostOptions = NO_OPTIONS) -> Iterator[Hypervisor]:
+    """Real QEMU, open while inside; whoever opened it closes it."""
     if shutil.which("qemu-system-x86_64") is None:
         pytest.skip("qemu-system-x86_64 is not installed")
     # Not under pytest's own directory, whose paths are too long for the sockets of QEMU.
@@ -90,7 +92,7 @@ def _real(path: str, kind: str, answers: Path) -> Iterator[Hypervisor]:
         state_dir = Path(directory)
         state_dir.chmod(0o711)  # QEMU's user has to pass
         answers_known(answers, state_dir)
-        driver = LibvirtDriver(f"qemu:///{path}?root={state_dir / 'hv'}", state_dir, f"node-{kind}")
+        driver = LibvirtDriver(f"qemu:///{path}?root={state_dir / 'hv'}", state_dir, f"node-{kind}", options=options)
         driver.open()
         yield Hypervisor(kind, driver, state_dir)
 

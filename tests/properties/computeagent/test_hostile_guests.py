@@ -12,10 +12,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.cpu_options import CpuFlag, CpuMode
 from computeagent.drivers.libvirt.firmware import VARIABLES
-from computeagent.drivers.libvirt.guest_xml import METADATA_NAMESPACE, QEMU_NAMESPACE, xml_text
+from computeagent.drivers.libvirt.guest_cpu import CpuModel, HostCpus
+from computeagent.drivers.libvirt.guest_xml import METADATA_NAMESPACE, QEMU_NAMESPACE
 from computeagent.drivers.libvirt.image_cache import ImageCache
 from computeagent.drivers.libvirt.instance_files import InstanceFiles
+from computeagent.drivers.libvirt.xml_text import xml_text
 from computeagent.protocol.guests import PortSpec
 from servers.catalog.domain.extra_specs import EXTRA_SPEC_RULES
 from servers.images.domain.image_properties import PROPERTY_RULES
@@ -118,6 +121,18 @@ def test_specs_and_properties_say_nothing_that_is_not_in_the_vocabulary(
     assert {path.name for path in files_in(root)} <= {
         "disk", "ephemeral", "swap", "config.iso", "console.log", VARIABLES,
     }  # fmt: skip
+
+
+@given(model=TEXT, flag=TEXT, kind=st.sampled_from(["kvm", "qemu"]))
+def test_names_of_the_operators_cpus_change_no_element(tmp_path_factory, model: str, flag: str, kind: str) -> None:
+    directory = tmp_path_factory.getbasetemp() / "cpus"
+
+    def root_with(model: str, flag: str) -> ET.Element:
+        flags = (CpuFlag("aes"), CpuFlag(flag, is_on=False))
+        cpus = HostCpus(CpuMode.CUSTOM, models=(CpuModel(model),), flags=flags, is_emulated=kind == "qemu")
+        return parsed(Sample(PLAIN, kind, cpus=cpus), directory)
+
+    assert shape(root_with(model, flag)) == shape(root_with("Nehalem", "mpx"))
 
 
 @given(mac=TEXT, network=TEXT)

@@ -7,7 +7,7 @@ import pytest
 from django.db.models import F
 from django.db.models.functions import Now
 
-from computeagent.protocol.hosts import ClockSkew, HostVersions
+from computeagent.protocol.hosts import ClockSkew, GuestCpuReport, HostVersions
 from controlplane.infra.db import db_now
 from controlplane.kernel.version import VERSION
 from scheduling.domain.policy import Policy, PolicyOptions, WeigherSetting
@@ -88,6 +88,15 @@ def test_versions_are_stored_and_a_service_version_is_a_change() -> None:
     assert (node.kernel_version, node.os_name[:10], len(node.os_name)) == ("6.1", "Debian12xx", 128)
     assert Service.objects.get().version == 73
     assert {change.kind for change in FleetChange.objects.all()} == {"service"}
+
+
+def test_cpu_of_guests_is_stored_as_printable_words() -> None:
+    cpu = GuestCpuReport("custom", ("Nehalem", "a\0b\nc"), ("+aes", "-mpx"))
+    host_register(host="cmp-1", report=report(guest_cpu=cpu))
+    stored = {"mode": "custom", "models": ["Nehalem", "abc"], "flags": ["+aes", "-mpx"]}
+    assert node_of("cmp-1").guest_cpu == stored
+    host_register(host="cmp-1", report=report())
+    assert node_of("cmp-1").guest_cpu == {}
 
 
 @pytest.mark.parametrize("number", [-1, 2**31, 2**70])

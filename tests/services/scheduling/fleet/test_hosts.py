@@ -7,7 +7,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
-from computeagent.protocol.hosts import GuestMachines
+from computeagent.protocol.hosts import GuestCpuReport, GuestMachines
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from placement.domain import Claim, InventorySpec, TraitOwner
 from placement.selectors import fleet_usage, provider_traits_by_uuid
@@ -74,12 +74,13 @@ def test_host_that_says_nothing_of_virtual_gpus_leaves_those_of_others() -> None
 
 @pytest.mark.parametrize("machines", [(), (GuestMachines(("pc", "q35"), ("sata",)),)])
 def test_registering_again_changes_nothing_but_the_heartbeat(machines: tuple[GuestMachines, ...]) -> None:
-    host_register(host="cmp-1", report=report(machines=machines))
+    cpu = GuestCpuReport("custom", ("Nehalem",), ("+aes",))
+    host_register(host="cmp-1", report=report(machines=machines, guest_cpu=cpu))
     before = ComputeNode.objects.values().get()
     with CaptureQueriesContext(
         connection,
     ) as seen:
-        host_register(host="cmp-1", report=report(machines=machines))
+        host_register(host="cmp-1", report=report(machines=machines, guest_cpu=cpu))
     writes = [query["sql"] for query in seen if query["sql"].startswith(("UPDATE", "INSERT", "DELETE"))]
     assert ComputeNode.objects.values().get() == before
     assert len(writes) == 1

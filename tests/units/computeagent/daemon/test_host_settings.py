@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from computeagent.conf import HostSettings
+from computeagent.daemon.arguments import ConfigFileParser, agent_arguments_add
 from computeagent.daemon.host_settings import host_options, plug_maker
+from computeagent.drivers.cpu_options import CpuFlag, CpuMode, CpuOptions
 from computeagent.drivers.device_spec import device_specs_of_text, devices_chosen
 from computeagent.drivers.host_options import ReservedPages
 from computeagent.networks.base import NetworkPlace
@@ -56,6 +58,29 @@ def test_option_overrides_its_setting() -> None:
 
     assert (options.cpu_dedicated_set, options.cpu_shared_set) == ({5}, set())
     assert options.reserved_pages == (ReservedPages(0, 4, 9),)
+
+
+def test_cpus_of_guests_are_read_from_settings_and_options() -> None:
+    settings = replace(NOTHING, cpu_mode="custom", cpu_models="Haswell,Nehalem", cpu_model_extra_flags="-mpx")
+
+    assert host_options({}, NOTHING).cpu == CpuOptions()
+    assert host_options({}, settings).cpu.models == ("Haswell", "Nehalem")
+    assert host_options({"cpu_models": "qemu64"}, settings).cpu == CpuOptions(
+        CpuMode.CUSTOM, ("qemu64",), (CpuFlag("mpx", is_on=False),)
+    )
+    with pytest.raises(Invalid, match="cpu_models go with cpu_mode custom alone"):
+        host_options({"cpu_mode": "host-model"}, settings)
+
+
+def test_configuration_file_may_name_flags_that_begin_with_a_minus(tmp_path: Path) -> None:
+    file = tmp_path / "agent.conf"
+    file.write_text("cpu-mode = custom\ncpu-models = Haswell, Nehalem\ncpu-model-extra-flags = -mpx, +pcid\n")
+    parser = ConfigFileParser(prog="agent", description="")
+    agent_arguments_add(parser)
+
+    cpu = host_options(vars(parser.parse_args([f"@{file}"])), NOTHING).cpu
+
+    assert (cpu.models, [str(flag) for flag in cpu.flags]) == (("Haswell", "Nehalem"), ["-mpx", "+pcid"])
 
 
 def test_one_spec_chooses_devices_by_vendor() -> None:

@@ -8,7 +8,9 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from computeagent.drivers.cpu_options import CpuFlag, CpuMode
 from computeagent.drivers.libvirt.firmware import Firmware, GuestFirmware, firmware_choose
+from computeagent.drivers.libvirt.guest_cpu import CpuModel, HostCpus
 from computeagent.drivers.libvirt.guest_definition import HostParts, guest_definition
 from computeagent.drivers.libvirt.guest_hardware import machine_type, ports_of, vif_model
 from computeagent.drivers.libvirt.guest_options import guest_options
@@ -109,6 +111,10 @@ VOLUMES = (
 )
 
 
+FLAGS = (CpuFlag("pcid"), CpuFlag("vmx", is_on=False))
+MODELS = (CpuModel("Nehalem", frozenset({"sse4.2"})), CpuModel("Haswell-noTSX", frozenset({"sse4.2", "avx2"})))
+
+
 @dataclass(frozen=True)
 class Sample:
     """A guest and the kind of host that defines it."""
@@ -116,6 +122,8 @@ class Sample:
     guest: GuestSpec
     virt_type: str = "kvm"
     host: HostView = field(default_factory=HostView)
+    cpus: HostCpus | None = None
+    """None: those of a host whose operator said nothing of them."""
 
 
 SAMPLES = {
@@ -228,6 +236,27 @@ SAMPLES = {
         ),
         host=HOST,
     ),
+    "cpu_custom": Sample(
+        replace(
+            PLAIN,
+            vcpus=4,
+            numa_topology=TWO_CELLS,
+            cpu_topology=CpuTopology(2, 2, 1),
+            extra_specs={
+                "hw:maxphysaddr_mode": "emulate",
+                "hw:maxphysaddr_bits": "42",
+                "trait:HW_CPU_X86_AVX2": "required",
+            },
+        ),
+        host=HOST,
+        cpus=HostCpus(CpuMode.CUSTOM, models=MODELS, flags=FLAGS),
+    ),
+    "cpu_custom_emulated": Sample(
+        replace(PLAIN, extra_specs={"hw:hide_hypervisor_id": "yes"}),
+        "qemu",
+        cpus=HostCpus(CpuMode.CUSTOM, models=MODELS[:1], is_emulated=True),
+    ),
+    "cpu_host_model": Sample(PLAIN, cpus=HostCpus(CpuMode.HOST_MODEL, flags=FLAGS)),
 }
 
 
@@ -246,6 +275,7 @@ def sample_xml(sample: Sample, state_dir: Path) -> str:
     parts = HostParts(
         virt_type=sample.virt_type,
         arch="x86_64",
+        cpus=sample.cpus or _cpus_by_default(sample.virt_type),
         disks=files.devices(guest),
         interfaces=tuple(interfaces),
         serial_path=files.console_path(guest.uuid),
@@ -265,6 +295,11 @@ def golden_text(sample: Sample) -> str:
     element = ET.fromstring(text)  # noqa: S314 - what we have just made
     ET.indent(element)
     return ET.tostring(element, encoding="unicode") + "\n"
+
+
+def _cpus_by_default(virt_type: str) -> HostCpus:
+    is_emulated = virt_type != "kvm"
+    return HostCpus(CpuMode.MAXIMUM if is_emulated else CpuMode.HOST_PASSTHROUGH, is_emulated=is_emulated)
 
 
 def _firmware(guest: GuestSpec, files: InstanceFiles) -> GuestFirmware | None:

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.cpu_options import CpuMode
 from computeagent.drivers.libvirt.firmware import GuestFirmware
+from computeagent.drivers.libvirt.guest_cpu import GuestCpu
 from computeagent.drivers.libvirt.guest_options import NO_OPTIONS, guest_options
 from computeagent.drivers.libvirt.guest_xml import (
     DOMAIN_NAME_LENGTH,
@@ -21,8 +23,8 @@ from computeagent.drivers.libvirt.guest_xml import (
     domain_name,
     guest_xml,
     metadata_parse,
-    xml_text,
 )
+from computeagent.drivers.libvirt.xml_text import xml_text
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.steps import FailureClass
 
@@ -36,7 +38,7 @@ DEFINITION = GuestDefinition(
     memory_mib=512,
     arch="x86_64",
     machine="pc",
-    cpu_mode="maximum",
+    cpu=GuestCpu(CpuMode.MAXIMUM),
     disks=(
         DiskDevice(Path("/s/disk"), "qcow2", "virtio", "vda"),
         DiskDevice(Path("/s/config.iso"), "raw", "ide", "hdd", cdrom=True),
