@@ -1,14 +1,18 @@
 """Shelve, leave the host, come back on any: what is held in each step, and what stays when a step does not end well."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import F
 
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.work import WorkKind
+from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced, Forbidden, InvalidFields, NotFound
 from controlplane.work import jobs
 from controlplane.work.models import Work
@@ -268,6 +272,49 @@ def test_conductor_cut_off_after_its_claim_claims_once(cloud: Cloud, monkeypatch
     work = Work.objects.get(kind="schedule_unshelve")
     jobs.answer(work.kind, str(work.pk))
     assert (cloud.states(), cloud.holds()) == (("shelved_offloaded", "unshelving", "h2"), HELD)
+
+
+def when_it_has_claimed(act: Callable[[], object]) -> AbstractContextManager[None]:
+    """`act` happens once, between the first claim from now on and the dispatch that follows it."""
+    acts = [act]
+
+    def interrupt(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        answer = execute(sql, params, many, context)
+        if acts and 'INSERT INTO "scheduling_schedulingdecision"' in sql:
+            acts.pop()()
+        return answer
+
+    return connection.execute_wrapper(interrupt)
+
+
+def test_conductor_overtaken_by_one_that_dispatched_leaves_that_ones_claim(cloud: Cloud) -> None:
+    cloud.offload()
+    cloud.off("h2")
+    cloud.act("unshelve")
+    work = Work.objects.get(kind="schedule_unshelve")
+
+    def overtake() -> None:
+        assert cloud.holds() == HELD
+        Work.objects.filter(pk=work.pk).update(lease_until=now_plus(-1))
+        Service.objects.filter(host="h1").update(disabled=True)
+        Service.objects.filter(host="h2").update(disabled=False)
+        jobs.answer(work.kind, str(work.pk))
+        assert (cloud.states(), cloud.holds()) == (("shelved_offloaded", "unshelving", "h2"), HELD)
+
+    with when_it_has_claimed(overtake):
+        jobs.answer(work.kind, str(work.pk))
+    assert (cloud.states(), cloud.holds()) == (("shelved_offloaded", "unshelving", "h2"), HELD)
+    cloud.h2.do(WorkKind.UNSHELVE)
+    assert (cloud.states(), cloud.holds()) == (("active", "", "h2"), HELD)
+
+
+def test_claim_of_one_that_was_deleted_right_after_it_is_freed(cloud: Cloud) -> None:
+    cloud.offload()
+    cloud.act("unshelve")
+    work = Work.objects.get(kind="schedule_unshelve")
+    with when_it_has_claimed(lambda: instance_delete(caller=cloud.who.member, instance_id=cloud.instance.pk)):
+        jobs.answer(work.kind, str(work.pk))
+    assert (cloud.now().deleted_at is not None, cloud.holds()) == (True, {})
 
 
 def test_deleted_while_a_host_is_chosen_or_builds_it_holds_nothing(cloud: Cloud) -> None:
