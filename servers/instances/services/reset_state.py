@@ -1,6 +1,8 @@
 """Reset state: an administrator says what an instance is where its rows do not (Nova's `os-resetState`)."""
 
 import uuid
+from collections.abc import Mapping
+from typing import Any
 
 from django.db import transaction
 
@@ -13,7 +15,7 @@ from controlplane.kernel.texts import phrase as _
 from controlplane.work.work import open_work_of
 from scheduling.topology.services.claims import claims_free
 from servers.fields import refuse_if, text_reasons
-from servers.images.services.snapshot_images import unfinished_images_discard
+from servers.images.services.snapshot_images import snapshot_image_discard, unfinished_images_discard
 from servers.instances.actions.record import RESET_STATE
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.journal import (
@@ -24,6 +26,7 @@ from servers.instances.services.journal import (
     fault_record,
     steps_cut,
 )
+from servers.instances.services.shelving import NOT_SHELVED
 from servers.instances.services.state import action_require, state_set
 from servers.models import Instance
 from servers.states import TaskState, VmState
@@ -89,7 +92,24 @@ def _reset(row: Instance, state: VmState, caller: Caller, reason: str) -> None:
         instance_id=row.pk, action=RESET_STATE.name, user_id=caller.user_id, project_id=row.project_id, work=None
     )
     words = f"From {row.vm_state}{task} to {state}{because}"
+    changes: Mapping[str, Any] = {}
+    if state is VmState.ACTIVE:
+        changes, words = NOT_SHELVED, words + _shelved_image_end(row)
     action_close(instance_id=row.pk, actions=(RESET_STATE.name,), result="success", message=words)
     state_set(
-        row.pk, vm_in={row.vm_state}, task_in={row.task_state}, vm_state=state, task_state=TaskState.NONE
+        row.pk, vm_in={row.vm_state}, task_in={row.task_state}, vm_state=state, task_state=TaskState.NONE, **changes
     )  # last, for its event names who began the latest action
+
+
+def _shelved_image_end(row: Instance) -> str:
+    """What becomes of the image that the instance was kept in, for the journey; empty where there is nothing to say.
+
+    One that was shelved on its host has its whole disk there. Of any other nobody knows, so the image stays, as one of
+    the project's.
+    """
+    if row.shelved_image_id is None:
+        return ""
+    if row.vm_state == VmState.SHELVED:
+        snapshot_image_discard(row.shelved_image_id)
+        return ""
+    return " " + _("The image that it was kept in stays: {image_id}.", image_id=row.shelved_image_id)
