@@ -5,36 +5,16 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from computeagent.protocol.volumes import PoolAbility, PoolKind, PoolReport
 from computeagent.protocol.work import WorkKind
 from controlplane.identity.domain import Caller
 from servers.agent_api import conductor_connect
-from servers.models import Image, ImageCertificate, Instance, StoragePool, Volume
+from servers.models import Image, ImageCertificate, Instance, Volume
 from tests.worlds import cloud as world
 from tests.worlds.cloud import People
+from tests.worlds.volumes import active_from_volume
 
 AsPerson = Callable[[Caller], Client]
-GIB = 2**30
 SECRET = "horse-battery"
-
-
-def from_volume(people: People) -> Instance:
-    """An instance on a host of its own, which boots from a volume."""
-    abilities = tuple(PoolAbility)
-    pool = PoolReport(
-        "local", PoolKind.FILE, is_shared=False, identity="local", total_bytes=GIB, free_bytes=GIB, abilities=abilities
-    )
-    world.host("h3", pools=(pool,))
-    root = Volume.objects.create(
-        pool=StoragePool.objects.get(),
-        project_id=people.member.project_id,
-        user_id=people.member.user_id,
-        size_gib=1,
-        state="available",
-        is_bootable=True,
-    )
-    disk = {"source_type": "volume", "uuid": str(root.pk), "boot_index": 0}
-    return world.active(people.member, image="", block_device_mapping_v2=[disk])
 
 
 def fields_of(client: Client, path: str) -> set[str]:
@@ -49,7 +29,7 @@ def now(instance: Instance) -> tuple[str, str]:
 def test_boot_volume_is_rebuilt_once_its_loss_is_agreed_to_and_an_image_named(
     people: People, as_person: AsPerson
 ) -> None:
-    instance, client = from_volume(people), as_person(people.member)
+    instance, client = active_from_volume(people), as_person(people.member)
     path, image = f"/instances/{instance.pk}/rebuild/", str(Image.objects.get().pk)
     shown = client.get(path)
     assert "All that is on this volume is lost for good." in shown.text
@@ -64,7 +44,7 @@ def test_boot_volume_is_rebuilt_once_its_loss_is_agreed_to_and_an_image_named(
 
 
 def test_boot_volume_needs_an_image_to_be_rescued_with(people: People, as_person: AsPerson) -> None:
-    instance, client = from_volume(people), as_person(people.member)
+    instance, client = active_from_volume(people), as_person(people.member)
     path = f"/instances/{instance.pk}/rescue/"
     assert list(client.post(path, {}).context["form"].errors) == ["image"]
     client.post(path, {"image": str(Image.objects.get().pk)})

@@ -18,6 +18,7 @@ from servers.fields import refuse_if, text_reasons
 from servers.images.services.snapshot_images import snapshot_image_discard, unfinished_images_discard
 from servers.instances.actions.record import RESET_STATE
 from servers.instances.selectors.instances import instance_get
+from servers.instances.services.action_ends import open_actions_failed
 from servers.instances.services.journal import (
     action_close,
     action_open,
@@ -80,6 +81,7 @@ def _reset(row: Instance, state: VmState, caller: Caller, reason: str) -> None:
     task = f", task {row.task_state}" if row.task_state else ""
     because = f": {reason}" if reason else "."
     ended = f"An administrator reset the state to {state}{because}"
+    open_actions_failed(row)  # first, for it may change the state
     actions_cancel(instance_id=row.pk, message=ended)
     steps_cut(instance_id=row.pk, error=ended)
     attempt_close(instance_id=row.pk, outcome="cancelled", reason=ended)
@@ -96,9 +98,11 @@ def _reset(row: Instance, state: VmState, caller: Caller, reason: str) -> None:
     if state is VmState.ACTIVE:
         changes, words = NOT_SHELVED, words + _shelved_image_end(row)
     action_close(instance_id=row.pk, actions=(RESET_STATE.name,), result="success", message=words)
+    # Last, for its event names who began the latest action. The row is under its lock, so nobody else changed it.
+    now = Instance.objects.get(pk=row.pk)
     state_set(
-        row.pk, vm_in={row.vm_state}, task_in={row.task_state}, vm_state=state, task_state=TaskState.NONE, **changes
-    )  # last, for its event names who began the latest action
+        row.pk, vm_in={now.vm_state}, task_in={now.task_state}, vm_state=state, task_state=TaskState.NONE, **changes
+    )
 
 
 def _shelved_image_end(row: Instance) -> str:
