@@ -217,16 +217,19 @@ class ServerOptions:
     )
     guest_on_crash: str = setting(
         "stop",
-        _("What follows a crash of a guest, where its instance does not say: stop, or restart."),
+        _("What follows a crash or hang of a guest, where its instance does not say: stop, or restart."),
         choices=("stop", "restart"),
     )
     guest_restarts: int = setting(
         3,
-        _("How often a guest that crashes is started again within GUEST_RESTART_INTERVAL_S, by the policy restart."),
+        _(
+            "How often a guest that crashes or hangs is started again within GUEST_RESTART_INTERVAL_S, by the policy "
+            "restart."
+        ),
         min_value=0,
     )
     guest_restart_interval_s: float = setting(
-        3600.0, _("Seconds within which the restarts of a guest that crashes are counted."), min_value=1
+        3600.0, _("Seconds within which the restarts of a guest that crashes or hangs are counted."), min_value=1
     )
     force_config_drive: bool = setting(
         False,

@@ -10,7 +10,7 @@ from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
 from controlplane.kernel.texts import gettext_noop
 from scheduling.fleet.selectors.liveness import hosts_silent
-from servers.instances.selectors.failed_instances import crashed, in_error
+from servers.instances.selectors.failed_instances import crashed, in_error, standing_still
 from servers.instances.selectors.standing_work import standing
 from servers.repair.domain.drift import DriftKind
 from servers.repair.selectors.drift import drift_checks
@@ -40,7 +40,7 @@ def menu_counts(caller: Caller, silent: Collection[str] | None = None) -> dict[s
     """
     found = []
     if allows(caller, "instances:read"):
-        found.append(MenuCount("instances", _instances(caller), gettext_noop("in error or crashed")))
+        found.append(MenuCount("instances", _instances(caller), gettext_noop("in error, crashed or standing still")))
     if allows(caller, "volumes:read"):
         rows = volumes_visible(caller).select_related(None).filter(state__startswith="error")
         found.append(MenuCount("volumes", _bounded(rows), gettext_noop("in error")))
@@ -60,7 +60,7 @@ def _drifted() -> int:
 
 
 def _instances(caller: Caller) -> int:
-    return min(MAX_COUNTED, _bounded(in_error(caller=caller)) + _bounded(crashed(caller=caller)))
+    return min(MAX_COUNTED, sum(_bounded(of(caller=caller)) for of in (in_error, crashed, standing_still)))
 
 
 def _bounded(rows: QuerySet[Any]) -> int:

@@ -55,10 +55,21 @@ def unshelve_schedule(work: Work, lease: WorkLease) -> None:
             work_finish(lease=lease, outcome={"host": found.instances[0].selected.host})
             _to_host(instance, found.instances[0].selected, found.decision_id)
     except Fenced:
-        # It was deleted while we chose, or another attempt runs, which frees the claim itself.
-        if _waiting(instance.pk) is None:
-            claims_free([instance.pk])
+        _free_unless_owned(instance.pk)
         raise
+
+
+def _free_unless_owned(instance_id: uuid.UUID) -> None:
+    """Free the claim of an attempt that was overtaken, unless it may be another's by now.
+
+    While the instance waits for a host, another attempt runs and frees it itself; on a host, that attempt made a claim
+    of its own, which the host builds on.
+    """
+    with transaction.atomic():
+        # Under the row's lock no later unshelve can begin and claim meanwhile.
+        row = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True).first()
+        if row is None or not (row.host or row.task_state == TaskState.UNSHELVING):
+            claims_free([instance_id])
 
 
 def _waiting(instance_id: uuid.UUID) -> Instance | None:

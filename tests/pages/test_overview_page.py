@@ -143,3 +143,16 @@ def test_room_lasts_as_long_as_the_pace_of_the_last_weeks_says(people: People, a
     shown = page(as_person(people.admin))
     # 32 vCPUs may be allocated, one is, within 4 days.
     assert "lasts 124 days" in shown
+
+
+def test_a_guest_that_stands_still_by_itself_is_named_with_the_reason(people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+    Instance.objects.update(power_state="paused", power_reason="watchdog")
+    said = "The guest stands still, for its watchdog fired: the system inside hangs."
+    for person in (people.admin, people.member):
+        shown = page(as_person(person))
+        assert "1 guest stands still by itself" in shown
+        assert said in shown
+        assert (f"on {instance.host}, " in shown) is person.is_admin
+        assert said in page(as_person(person), f"/instances/{instance.pk}/")
+    assert "stands still by itself" not in page(as_person(people.stranger))

@@ -70,7 +70,8 @@ def test_menu_counts_what_needs_a_look_of_ones_own(people: People, as_person: As
     whose = {"project_id": people.member.project_id, "user_id": people.member.user_id}
     Instance.objects.bulk_create([Instance(name=f"bad-{number}", **whose, **columns) for number in range(3)])
 
-    three = '<span id="count-instances" class="count">3<span class="visually-hidden"> in error or crashed</span></span>'
+    said = '<span class="visually-hidden"> in error, crashed or standing still</span>'
+    three = f'<span id="count-instances" class="count">3{said}</span>'
     assert three in as_person(people.member).get("/images/").text
     assert three in as_person(people.admin).get("/images/").text
     mine = as_person(people.stranger).get("/images/").text

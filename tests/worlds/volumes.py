@@ -8,14 +8,14 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from computeagent.protocol.steps import FailureClass
-from computeagent.protocol.volumes import PoolAbility, PoolKind, VolumeFacts
+from computeagent.protocol.volumes import PoolAbility, PoolKind, PoolReport, VolumeFacts
 from controlplane.identity.domain import Caller, Role
 from controlplane.identity.models import Project
 from controlplane.work.models import Work
 from controlplane.work.models.work import OPEN_STATES
 from controlplane.work.work import WorkLease, work_take
 from scheduling.fleet.services.hosts import host_register
-from servers.models import StoragePool, StoragePoolHost, Volume, VolumeBackup, VolumeSnapshot
+from servers.models import Instance, StoragePool, StoragePoolHost, Volume, VolumeBackup, VolumeSnapshot
 from servers.volumes.domain.pools import GIB
 from servers.volumes.domain.states import BackupState, VolumeSnapshotState, VolumeState
 from servers.volumes.domain.volumes import VolumeRequest
@@ -25,7 +25,7 @@ from servers.volumes.services.snapshots import SnapshotRequest, snapshot_create
 from servers.volumes.services.volumes import volume_create
 from servers.volumes.services.work_ends import volume_work_done, volume_work_failed
 from tests.fixtures.remembering import remembered
-from tests.worlds.cloud import REPORT, People, image
+from tests.worlds.cloud import REPORT, People, active, host, image
 
 
 def caller_in(project: Project, role: Role = Role.MEMBER) -> Caller:
@@ -142,3 +142,27 @@ def small_cloud(*hosts: str) -> People:
         reader=caller_in(demo, Role.READER),
         stranger=caller_in(other),
     )
+
+
+def active_from_volume(people: People, host_name: str = "with-pool") -> Instance:
+    """An instance that boots from a volume, in the pool of a host that registers itself for it."""
+    pool = PoolReport(
+        "local",
+        PoolKind.FILE,
+        is_shared=False,
+        identity="local",
+        total_bytes=GIB,
+        free_bytes=GIB,
+        abilities=tuple(PoolAbility),
+    )
+    host(host_name, pools=(pool,))
+    root = Volume.objects.create(
+        pool=StoragePool.objects.get(host=host_name),
+        project_id=people.member.project_id,
+        user_id=people.member.user_id,
+        size_gib=1,
+        state=VolumeState.AVAILABLE.value,
+        is_bootable=True,
+    )
+    disk = {"source_type": "volume", "uuid": str(root.pk), "boot_index": 0}
+    return active(people.member, image="", block_device_mapping_v2=[disk])

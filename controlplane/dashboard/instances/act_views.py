@@ -45,7 +45,8 @@ RESET_TEXT = gettext_noop(
 @dataclass(frozen=True, slots=True)
 class Question:
     """What the page of an action says and asks. `texts` and `loss` are English and shown in the reader's language.
-    `refusal`: why it may not begin now; then it only says that.
+    `refusal`: why it may not begin now; then it only says that. `rarely_used`: names of fields of the form that are
+    folded away until one of them is filled in or wrong; those that the form does not have are passed over.
     """
 
     rule: ActionRule
@@ -53,6 +54,12 @@ class Question:
     form: forms.Form
     loss: str = ""
     refusal: str = ""
+    rarely_used: tuple[str, ...] = ()
+
+    @property
+    def shows_rarely_used(self) -> bool:
+        """Whether one of the rarely used fields has something to show."""
+        return any(name in self.form.errors or self.form.data.get(name) for name in self.rarely_used)
 
     @property
     def is_danger(self) -> bool:

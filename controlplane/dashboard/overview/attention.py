@@ -18,7 +18,8 @@ from scheduling.fleet.selectors.disabled_hosts import hosts_disabled_by_failures
 from scheduling.fleet.selectors.liveness import SilentHost
 from scheduling.fleet.selectors.versions import agents_behind
 from servers.catalog.selectors.quota_pressure import quota_pressures
-from servers.instances.selectors.failed_instances import FailureGroup, crashed, failure_groups
+from servers.instances.domain.state_reasons import reason_sentence
+from servers.instances.selectors.failed_instances import FailureGroup, crashed, failure_groups, standing_still
 from servers.instances.selectors.instances import latest_faults
 from servers.instances.selectors.living import Living
 from servers.instances.selectors.standing_work import StandingWork, standing_work
@@ -68,7 +69,7 @@ def attention(caller: Caller, counted: Living, silent: Mapping[str, SilentHost])
     elif counted.unknown:
         items.append(_unknown(counted))
     items.append(_failures(caller))
-    items.append(_crashes(caller))
+    items += [_crashes(caller), _standing_still(caller)]
     if caller.is_admin:
         items += [_standing(standing_work(silent=silent)), _drift(), _failing_hosts()]
     items.append(_quotas(caller, counted))
@@ -196,6 +197,25 @@ def _crash_line(one: Any, fault: Any, caller: Caller) -> Line:
     else:
         note = _("crashed %(ago)s") % {"ago": age(fault.created_at)}
     return Line(one.name, f"/instances/{one.pk}/", note)
+
+
+def _standing_still(caller: Caller) -> Item | None:
+    rows = standing_still(caller=caller)
+    first = list(rows.only("id", "name", "host", "vm_state", "power_state", "power_reason", "power_details")[:SHOWN])
+    if not first:
+        return None
+    count = rows.count()
+    lines = tuple(Line(one.name, f"/instances/{one.pk}/", _still_note(one, caller)) for one in first)
+    step = _("Read its console log, and mend what is wrong with its disk; a hard reboot lets it run.")
+    title = ngettext("%(number)s guest stands still by itself", "%(number)s guests stand still by themselves", count)
+    short = ngettext("%(number)s guest that stands still", "%(number)s guests that stand still", count)
+    number = {"number": f"{count:,}"}
+    return Item("still", BAD, title % number, short % number, count, lines, step)
+
+
+def _still_note(one: Any, caller: Caller) -> str:
+    where = _("on %(host)s, ") % {"host": one.host} if caller.is_admin else ""
+    return f"{where}{reason_sentence(one, _)}"
 
 
 def _standing(found: Sequence[StandingWork]) -> Item | None:

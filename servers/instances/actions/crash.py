@@ -41,7 +41,7 @@ ON_CRASH = ActionRule(
     name="on_crash",
     title=gettext_noop("Set crash policy"),
     doing=gettext_noop("Being changed"),
-    help=gettext_noop("Says whether its guest is started again when it crashed."),
+    help=gettext_noop("Says whether its guest is started again when it crashed or hangs."),
     group=ActionGroup.POWER,
     policy="instances:act",
     guard="on_crash",
@@ -51,8 +51,8 @@ ON_CRASH = ActionRule(
         Argument(
             "policy",
             gettext_noop(
-                "stop: it stays off until somebody starts it; restart: it is started again, a few times; default: as "
-                "this installation is set."
+                "stop: it stays off until somebody starts it, or stands still where its watchdog paused it; restart: "
+                "it is started again, a few times; default: as this installation is set."
             ),
             kind=ArgumentKind.CHOICE,
             is_required=True,

@@ -1,19 +1,19 @@
-"""Whether a guest that crashed is started again: its policy, and for how often."""
+"""Whether a guest that crashed or hangs is started again: its policy, and for how often."""
 
 from enum import StrEnum
 
 
 class CrashPolicy(StrEnum):
-    """What follows a crash."""
+    """What follows a crash or a hang."""
 
     STOP = "stop"
-    """The instance is stopped, as in Nova."""
+    """The instance of a guest that crashed is stopped, as in Nova; a guest that hangs stands still."""
     RESTART = "restart"
     """Its guest is started again, a few times."""
 
 
 class CrashOutcome(StrEnum):
-    """What is done about one crash."""
+    """What is done about one crash or hang."""
 
     STAY_OFF = "stay_off"
     RESTART = "restart"

@@ -50,6 +50,11 @@ def _template(instance: Seen) -> str:
     return ""
 
 
+def hangs(instance: Seen) -> bool:
+    """Whether its watchdog had it stand still, since the system inside did not answer."""
+    return instance.power_state == PowerState.PAUSED and instance.power_reason == StateReason.WATCHDOG
+
+
 def shows_fault(instance: Seen) -> bool:
     """Whether the newest fault says what is wrong now: in ERROR (Nova's rule), or since its guest crashed."""
     return instance.vm_state == VmState.ERROR or instance.power_state == PowerState.CRASHED

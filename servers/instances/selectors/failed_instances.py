@@ -1,4 +1,4 @@
-"""Instances in ERROR, put together by what went wrong, and those whose guest crashed."""
+"""Instances in ERROR, put together by what went wrong, and those whose guest crashed or stands still by itself."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from computeagent.protocol.power import PowerState
+from computeagent.protocol.power import PowerState, StateReason
 from controlplane.identity.domain import Caller
 from scheduling.decisions.selectors.main_reasons import MainReason, main_reasons
 from servers.instances.selectors.instances import latest_faults
@@ -71,6 +71,13 @@ def crashed(*, caller: Caller) -> QuerySet[Instance]:
     # By the power state first, which an index leads to: many are stopped, few have crashed.
     rows = _mine(caller).filter(power_state=PowerState.CRASHED, task_state=TaskState.NONE, crash_is_seen=False)
     return rows.exclude(vm_state=VmState.ERROR).order_by("-updated_at", "id")
+
+
+def standing_still(*, caller: Caller) -> QuerySet[Instance]:
+    """Those whose guest stands still by itself, for it hangs or a disk of it failed; the last first."""
+    rows = _mine(caller).filter(power_state=PowerState.PAUSED, task_state=TaskState.NONE)
+    reasons = [StateReason.WATCHDOG, StateReason.IO_ERROR]
+    return rows.filter(power_reason__in=reasons).exclude(vm_state=VmState.ERROR).order_by("-updated_at", "id")
 
 
 def in_error(*, caller: Caller) -> QuerySet[Instance]:

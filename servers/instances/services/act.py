@@ -30,10 +30,11 @@ from servers.instances.services.device_turns import device_turn_next
 from servers.instances.services.host_action import host_action_begin
 from servers.instances.services.journal import StepReport, action_close, action_open, fault_record, steps_cut
 from servers.instances.services.notifications import Phase, emit_action, emit_action_at_once
+from servers.instances.services.shelving import shelving_end
 from servers.instances.services.state import action_require, state_set
 from servers.instances.services.work_secrets import work_secrets_forget
 from servers.models import Instance
-from servers.states import TaskState
+from servers.states import TaskState, VmState
 
 
 @audited("instance.{action}", Instance, by="instance_id")
@@ -124,6 +125,7 @@ def action_done(*, lease: WorkLease, guest: GuestFacts, steps: StepReport) -> No
 
 def _state_end(rule: ActionRule, instance_id: uuid.UUID, guest: GuestFacts) -> None:
     """The task is over, and the guest is as its host says. Raises Conflict."""
+    stable = _state_after(rule, instance_id)
     state_set(
         instance_id,
         task_in=rule.tasks,
@@ -133,9 +135,11 @@ def _state_end(rule: ActionRule, instance_id: uuid.UUID, guest: GuestFacts) -> N
         console_socket=guest.vnc_socket,
         power_reason=guest.reason[:REASON_MAX],
         power_details=guest.details[:DETAILS_MAX],
-        **_state_after(rule, instance_id),
+        **stable,
         **rule.columns_after,
     )
+    if stable.get("vm_state") == VmState.ACTIVE:
+        shelving_end(instance_id)
 
 
 def _state_after(rule: ActionRule, instance_id: uuid.UUID) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from servers.instances.services.rescue import rebuild_done, rebuild_failed
 from servers.instances.services.rescue_timeout import unrescue_failed
 from servers.instances.services.shelving import offload_done, shelve_done, unshelve_done, unshelve_failed
 from servers.instances.services.snapshots import backup_done, image_given_up
-from servers.models import Instance
+from servers.models import Instance, InstanceAction
 
 AFTER_DONE: Mapping[str, Callable[[WorkLease], None]] = {
     BACKUP.name: backup_done,
@@ -37,3 +37,13 @@ AFTER_FAILURE: Mapping[str, Callable[[Instance, bool], None]] = {
     DETACH_VOLUME.name: volumes.detach_failed,
 }
 """They are told whether the host was silent to the end, so that nobody knows what it holds."""
+
+
+def open_actions_failed(instance: Instance) -> None:
+    """Do what a failure of each open action asks for, where no work of it is left that could tell: as of a host that
+    was silent to the end. Call it before they are closed; `instance` as it was while they were under way.
+    """
+    opened = InstanceAction.objects.filter(instance_uuid=instance.pk, finished_at__isnull=True).order_by("pk")
+    for action in opened.values_list("action", flat=True):
+        if (do := AFTER_FAILURE.get(action)) is not None:
+            do(instance, True)

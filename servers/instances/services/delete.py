@@ -24,7 +24,7 @@ from controlplane.work.work import (
 from scheduling.fleet.selectors.hosts import host_exists
 from scheduling.topology.services.claims import claims_free
 from servers.conf import server_options
-from servers.images.services.snapshot_images import snapshot_image_discard, unfinished_images_discard
+from servers.images.services.snapshot_images import unfinished_images_discard
 from servers.instances.actions.guards import ANY_TASK, ANY_VM
 from servers.instances.actions.lifecycle import DELETE, FORCE_DELETE, SOFT_DELETE
 from servers.instances.actions.rule import DEVICE_TASKS, ActionRule
@@ -46,6 +46,7 @@ from servers.instances.services.journal import (
     steps_cut,
 )
 from servers.instances.services.notifications import API, COMPUTE, Phase, emit_instance_action, emit_pending_deletion
+from servers.instances.services.shelving import shelved_image_discard
 from servers.instances.services.state import action_require, instance_deleted_set, state_set
 from servers.models import (
     BuildRequest,
@@ -228,19 +229,12 @@ def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
         DELETE.notification, Phase.END, [instance_id], binary=binary
     )  # while it still has its addresses
     _traces_remove(instance_id)
-    _shelved_image_discard(instance_id)
+    shelved_image_discard(instance_id)  # as in Nova
     # Its row stays as history for a time; what its owner gave it does not outlive it.
     InstanceTag.objects.filter(instance=instance_id).delete()
     Instance.objects.filter(pk=instance_id).update(
         user_data="", public_key="", metadata={}, addresses={}, console_socket=""
     )
-
-
-def _shelved_image_discard(instance_id: uuid.UUID) -> None:
-    """As in Nova, the image that a shelved instance is kept in goes with it."""
-    shelved_image_id = Instance.objects.filter(pk=instance_id).values_list("shelved_image_id", flat=True).first()
-    if shelved_image_id is not None:
-        snapshot_image_discard(shelved_image_id)
 
 
 def _traces_remove(instance_id: uuid.UUID) -> None:

@@ -45,4 +45,5 @@ def rescues_end() -> int:
 
 def unrescue_failed(instance: Instance, _is_overdue: bool) -> None:
     """It is rescued as before, and its time begins anew: what fails is not tried again in each round."""
-    state_set(instance.pk, vm_in={VmState.RESCUED}, rescued_at=NOW)
+    if instance.vm_state == VmState.RESCUED:
+        state_set(instance.pk, vm_in={VmState.RESCUED}, rescued_at=NOW)

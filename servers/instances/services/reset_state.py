@@ -1,6 +1,8 @@
 """Reset state: an administrator says what an instance is where its rows do not (Nova's `os-resetState`)."""
 
 import uuid
+from collections.abc import Mapping
+from typing import Any
 
 from django.db import transaction
 
@@ -13,9 +15,10 @@ from controlplane.kernel.texts import phrase as _
 from controlplane.work.work import open_work_of
 from scheduling.topology.services.claims import claims_free
 from servers.fields import refuse_if, text_reasons
-from servers.images.services.snapshot_images import unfinished_images_discard
+from servers.images.services.snapshot_images import snapshot_image_discard, unfinished_images_discard
 from servers.instances.actions.record import RESET_STATE
 from servers.instances.selectors.instances import instance_get
+from servers.instances.services.action_ends import open_actions_failed
 from servers.instances.services.journal import (
     action_close,
     action_open,
@@ -24,6 +27,7 @@ from servers.instances.services.journal import (
     fault_record,
     steps_cut,
 )
+from servers.instances.services.shelving import NOT_SHELVED
 from servers.instances.services.state import action_require, state_set
 from servers.models import Instance
 from servers.states import TaskState, VmState
@@ -77,6 +81,7 @@ def _reset(row: Instance, state: VmState, caller: Caller, reason: str) -> None:
     task = f", task {row.task_state}" if row.task_state else ""
     because = f": {reason}" if reason else "."
     ended = f"An administrator reset the state to {state}{because}"
+    open_actions_failed(row)  # first, for it may change the state
     actions_cancel(instance_id=row.pk, message=ended)
     steps_cut(instance_id=row.pk, error=ended)
     attempt_close(instance_id=row.pk, outcome="cancelled", reason=ended)
@@ -89,7 +94,26 @@ def _reset(row: Instance, state: VmState, caller: Caller, reason: str) -> None:
         instance_id=row.pk, action=RESET_STATE.name, user_id=caller.user_id, project_id=row.project_id, work=None
     )
     words = f"From {row.vm_state}{task} to {state}{because}"
+    changes: Mapping[str, Any] = {}
+    if state is VmState.ACTIVE:
+        changes, words = NOT_SHELVED, words + _shelved_image_end(row)
     action_close(instance_id=row.pk, actions=(RESET_STATE.name,), result="success", message=words)
+    # Last, for its event names who began the latest action. The row is under its lock, so nobody else changed it.
+    now = Instance.objects.get(pk=row.pk)
     state_set(
-        row.pk, vm_in={row.vm_state}, task_in={row.task_state}, vm_state=state, task_state=TaskState.NONE
-    )  # last, for its event names who began the latest action
+        row.pk, vm_in={now.vm_state}, task_in={now.task_state}, vm_state=state, task_state=TaskState.NONE, **changes
+    )
+
+
+def _shelved_image_end(row: Instance) -> str:
+    """What becomes of the image that the instance was kept in, for the journey; empty where there is nothing to say.
+
+    One that was shelved on its host has its whole disk there. Of any other nobody knows, so the image stays, as one of
+    the project's.
+    """
+    if row.shelved_image_id is None:
+        return ""
+    if row.vm_state == VmState.SHELVED:
+        snapshot_image_discard(row.shelved_image_id)
+        return ""
+    return " " + _("The image that it was kept in stays: {image_id}.", image_id=row.shelved_image_id)

@@ -31,7 +31,7 @@ from servers.instances.services.host_action import host_action_begin
 from servers.instances.services.journal import action_open
 from servers.instances.services.notifications import Phase, emit_action
 from servers.instances.services.request_parts import zone_problems
-from servers.instances.services.state import NOW, instance_error_set, state_set
+from servers.instances.services.state import NOW, Sql, instance_error_set, state_set
 from servers.instances.work_kinds import SCHEDULE_UNSHELVE
 from servers.models import Image, Instance, RequestSpec
 from servers.networks.services.bindings import instance_ports_unbind
@@ -42,6 +42,7 @@ HOST = "host"
 """Argument of the conductor's work: the only host that will do."""
 OFFLOADS = 100
 """As many leave their hosts in one round."""
+NOT_SHELVED: Mapping[str, Any] = {"shelved_at": None, "shelved_image_id": None}
 NO_HOST: dict[str, Any] = {"host": "", "node": "", "compute_node_uuid": None, "addresses": {}, "console_socket": ""}
 
 
@@ -51,6 +52,7 @@ def shelve_done(lease: WorkLease) -> None:
     image = Image.objects.select_for_update().filter(pk=image_id, status=ImageStatus.ACTIVE).first()
     if image is None:
         raise Invalid(_("The image of the instance is not there."), field="image_id")
+    shelved_image_discard(lease.subject)  # of an earlier time, which ended in ERROR
     state_set(lease.subject, vm_in={VmState.SHELVED}, shelved_at=NOW, shelved_image_id=image_id)
     if server_options().shelved_offload_time_s == 0:
         _offload_begin(instance_row(lease.subject), user_id=None)
@@ -127,23 +129,37 @@ def _zone_pin(instance_id: uuid.UUID, zone: str) -> None:
 
 
 def unshelve_done(lease: WorkLease) -> None:
-    """It runs again, and needs its image no more."""
+    """It runs again, on a host that may be another one."""
     devices_allocate(consumer_uuid=lease.subject)
     attachments_activate(instance_uuid=lease.subject)
-    instance = instance_row(lease.subject)
-    state_set(lease.subject, vm_in={VmState.ACTIVE}, shelved_at=None, shelved_image_id=None, launched_on=instance.host)
-    if instance.shelved_image_id is not None:
-        snapshot_image_discard(instance.shelved_image_id)
+    state_set(lease.subject, vm_in={VmState.ACTIVE}, launched_on=Sql("host"))
+
+
+def shelving_end(instance_id: uuid.UUID) -> None:
+    """Its host says that it runs, whatever was done for that: it is shelved no more, and needs its image no more.
+
+    An instance that never was shelved is left alone.
+    """
+    if Instance.objects.filter(pk=instance_id).exclude(**NOT_SHELVED).exists():
+        shelved_image_discard(instance_id)
+        state_set(instance_id, vm_in={VmState.ACTIVE}, **NOT_SHELVED)
+
+
+def shelved_image_discard(instance_id: uuid.UUID) -> None:
+    """The image that it is kept in goes, where there is one and nobody protected it."""
+    image_id = Instance.objects.filter(pk=instance_id).values_list("shelved_image_id", flat=True).first()
+    if image_id is not None:
+        snapshot_image_discard(image_id)
 
 
 def unshelve_failed(instance: Instance, is_overdue: bool) -> None:
-    """One that was to be built on a new host holds nothing there, if that host said so; else nobody knows what is
-    there: ERROR, on that host.
+    """What its host tells of is as before: on its host it is off, and of one that was to be built on a new host that
+    host holds nothing. Of a host that was silent to the end nobody knows whether the guest runs: ERROR, on that host.
     """
-    if instance.vm_state != VmState.SHELVED_OFFLOADED:
-        return
     if is_overdue and instance.host:
         instance_error_set(instance.pk)
+        return
+    if instance.vm_state != VmState.SHELVED_OFFLOADED:
         return
     state_set(instance.pk, vm_in={VmState.SHELVED_OFFLOADED}, **NO_HOST)
     instance_ports_unbind(instance_uuid=instance.pk)

@@ -19,6 +19,7 @@ from servers.instances.domain.state_reasons import (
     REASON_MAX,
     STOOD_STILL,
     WATCHDOG_FIRED,
+    hangs,
     reason_sentence,
 )
 from servers.instances.services.host_action import host_action_begin
@@ -28,7 +29,7 @@ from servers.models import Instance
 from servers.networks.selectors.ports import hypervisor_networks_of
 from servers.repair.domain.drift import GUEST_DRIFTS
 from servers.repair.domain.power_rules import AT_ONCE, PowerHeal, power_heal
-from servers.repair.services.crashes import crash_handle
+from servers.repair.services.crashes import crash_handle, hang_handle, hang_is_recorded
 from servers.repair.services.guest_volumes import guest_volumes_note
 from servers.states import POWERED_ON, TaskState, VmState
 
@@ -116,11 +117,31 @@ def _sync_one(
         changes |= {"stray_volumes": strays} if strays != instance.stray_volumes else {}
     if changes and not _seen(instance, ownership, changes):
         return  # somebody began with it, or has the host now: what was read of the guest may be over
-    if power_heal(instance.vm_state, guest.power_state) in AT_ONCE:
-        try:
+    try:
+        if power_heal(instance.vm_state, guest.power_state) in AT_ONCE:
             power_restore(instance_id=instance.pk)
-        except (Conflict, NotFound) as error:
-            log.info("instance %s changed while its guest was put right: %s", instance.pk, error.message)
+        elif _is_hung(instance):
+            _hang_follow(instance.pk, is_new="power_reason" in changes)
+    except (Conflict, NotFound) as error:
+        log.info("instance %s changed while its guest was put right: %s", instance.pk, error.message)
+
+
+def _is_hung(instance: Instance) -> bool:
+    """Whether its guest hangs and is to run; one that is rescued, or paused by somebody, has no crash policy."""
+    return instance.vm_state == VmState.ACTIVE and hangs(instance)
+
+
+def _hang_follow(instance_id: uuid.UUID, *, is_new: bool) -> None:
+    """Do what follows from a hang, once. What the end of an action reported is new as well, where no entry says so.
+    Raises Conflict.
+    """
+    with transaction.atomic():
+        rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
+        instance = rows.filter(task_state=TaskState.NONE).exclude(host="").first()
+        if instance is None or not _is_hung(instance) or open_work_subjects(subjects=[instance_id]):
+            return
+        if is_new or not hang_is_recorded(instance):
+            hang_handle(instance)
 
 
 def _reason_changes(instance: Instance, guest: GuestFacts) -> dict[str, object]:
@@ -132,7 +153,9 @@ def _reason_changes(instance: Instance, guest: GuestFacts) -> dict[str, object]:
 
 
 def _seen(instance: Instance, ownership: Ownership | None, changes: dict[str, object]) -> bool:
-    """Record what was seen, and in the journal what the guest did by itself; a crash has its own entry."""
+    """Record what was seen, and in the journal what the guest did by itself; a crash and a hang have what follows from
+    them in their own entries.
+    """
     fired_before = instance.watchdog_fired
     with transaction.atomic():
         if not guest_seen_set(instance, ownership, **changes):
@@ -145,7 +168,7 @@ def _seen(instance: Instance, ownership: Ownership | None, changes: dict[str, ob
             )
             incident_record(instance, WATCHDOG_FIRED, said)
         is_still = "power_reason" in changes and instance.power_state == PowerState.PAUSED
-        if is_still and (sentence := reason_sentence(instance)):
+        if is_still and not _is_hung(instance) and (sentence := reason_sentence(instance)):
             incident_record(instance, STOOD_STILL, sentence)
     return True
 

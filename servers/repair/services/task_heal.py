@@ -19,6 +19,7 @@ from servers.images.services.snapshot_images import unfinished_images_discard
 from servers.instances.actions.rule import work_deadline_s
 from servers.instances.actions.table import ACTION_OF_WORK
 from servers.instances.domain.task_rules import TASK_RULES, TaskHeal, overdue_words, restart_words, task_heal_for
+from servers.instances.services.action_ends import open_actions_failed
 from servers.instances.services.delete import deletion_take_up
 from servers.instances.services.journal import (
     action_take_up,
@@ -174,6 +175,7 @@ def _state(stuck: _Stuck, **changes: Any) -> None:
 def _fault(stuck: _Stuck) -> None:
     instance = stuck.instance
     fault_record(instance_id=instance.pk, message=stuck.message, step=stuck.step, host=instance.host)
+    open_actions_failed(instance)
     actions_fail(instance_id=instance.pk, message=stuck.message)
 
 

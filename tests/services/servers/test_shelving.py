@@ -1,14 +1,18 @@
 """Shelve, leave the host, come back on any: what is held in each step, and what stays when a step does not end well."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import F
 
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.work import WorkKind
+from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced, Forbidden, InvalidFields, NotFound
 from controlplane.work import jobs
 from controlplane.work.models import Work
@@ -19,6 +23,7 @@ from servers.catalog.selectors.quota import quota_usage
 from servers.images.services.image_store import image_delete
 from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
+from servers.instances.services.reset_state import instance_reset_state
 from servers.instances.services.shelving import shelved_offload_round
 from servers.models import Image, Instance, InstanceAction, InstanceFault, RequestSpec
 from servers.repair.services.task_heal import overdue_tasks_heal
@@ -243,13 +248,110 @@ def test_build_that_failed_gives_all_back_and_leaves_it_shelved(cloud: Cloud, mo
     assert InstanceFault.objects.get(instance_uuid=cloud.instance.pk).step == "spawning"
 
 
+def silent(kind: str) -> None:
+    """Its host does not do this work in time."""
+    Work.objects.filter(kind=kind).update(deadline_at=F("created_at"))
+    assert end_overdue() == 1
+
+
+def is_shelved_no_more(cloud: Cloud, image: Image) -> bool:
+    now = cloud.now()
+    is_unlinked = (now.shelved_at, now.shelved_image_id) == (None, None)
+    return is_unlinked and Image.objects.get(pk=image.pk).status == "deleted"
+
+
+def test_guest_that_may_run_on_its_host_does_not_leave_it_as_one_that_is_off(cloud: Cloud, settings: Any) -> None:
+    offload_after(settings, 60)
+    image = cloud.shelve()
+    cloud.act("unshelve")
+    silent("unshelve")
+    assert (cloud.states(), cloud.holds()) == (("error", "", "h1"), HELD)
+    Instance.objects.update(shelved_at=F("shelved_at") - timedelta(days=1))
+    assert shelved_offload_round() == 0
+    assert Image.objects.get(pk=image.pk).status == "active"
+    cloud.act("reboot")
+    cloud.h1.do(WorkKind.REBOOT)
+    assert cloud.states() == ("active", "", "h1")
+    assert is_shelved_no_more(cloud, image)
+
+
+def test_host_that_could_not_start_it_has_it_shelved_as_before(
+    cloud: Cloud, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offload_after(settings, -1)
+    image = cloud.shelve()
+    cloud.act("unshelve")
+
+    def broken(*_: object, **__: object) -> None:
+        raise DriverError("no QEMU")
+
+    monkeypatch.setattr(cloud.h1.fake, "start", broken)
+    cloud.h1.do(WorkKind.UNSHELVE)
+    assert (cloud.states(), cloud.now().shelved_image_id) == (("shelved", "", "h1"), image.pk)
+
+
+def test_restored_instance_is_shelved_no_more(cloud: Cloud, settings: Any) -> None:
+    offload_after(settings, -1)
+    settings.KILONOVA = {**settings.KILONOVA, "RECLAIM_INSTANCE_INTERVAL_S": 3600.0}
+    image = cloud.shelve()
+    instance_delete(caller=cloud.who.member, instance_id=cloud.instance.pk)
+    cloud.h1.do(WorkKind.SOFT_DELETE)
+    assert (cloud.states(), Image.objects.get(pk=image.pk).status) == (("soft-delete", "", "h1"), "active")
+    cloud.act("restore")
+    cloud.h1.do(WorkKind.RESTORE)
+    assert cloud.states() == ("active", "", "h1")
+    assert is_shelved_no_more(cloud, image)
+
+
+def test_reset_to_active_ends_the_shelving_and_loses_no_disk(cloud: Cloud, settings: Any) -> None:
+    offload_after(settings, -1)
+    image = cloud.shelve()
+    instance_reset_state(caller=cloud.who.admin, instance_id=cloud.instance.pk, state="active")
+    assert cloud.states() == ("active", "", "h1")
+    assert is_shelved_no_more(cloud, image)
+
+
+def test_reset_to_active_keeps_an_image_that_may_be_all_there_is_of_it(cloud: Cloud) -> None:
+    image = cloud.offload()
+    cloud.off("h1")
+    cloud.act("unshelve")
+    world.pump()
+    silent("unshelve")
+    instance_reset_state(caller=cloud.who.admin, instance_id=cloud.instance.pk, state="active")
+    now = cloud.now()
+    assert (cloud.states(), now.shelved_at, now.shelved_image_id) == (("active", "", "h2"), None, None)
+    said = InstanceAction.objects.get(action="reset_state").message
+    assert said == f"From error to active. The image that it was kept in stays: {image.pk}."
+    assert Image.objects.get(pk=image.pk).status == "active"
+    image_delete(caller=cloud.who.member, image_id=image.pk)
+
+
+def test_reset_to_error_keeps_what_it_is_kept_in(cloud: Cloud, settings: Any) -> None:
+    offload_after(settings, -1)
+    image = cloud.shelve()
+    instance_reset_state(caller=cloud.who.admin, instance_id=cloud.instance.pk, state="error")
+    assert (cloud.states(), cloud.now().shelved_image_id) == (("error", "", "h1"), image.pk)
+
+
+def test_second_shelving_leaves_no_image_of_the_first(cloud: Cloud, settings: Any) -> None:
+    offload_after(settings, -1)
+    first = cloud.shelve()
+    instance_reset_state(caller=cloud.who.admin, instance_id=cloud.instance.pk, state="error")
+    cloud.act("stop")
+    cloud.h1.do(WorkKind.STOP)
+    cloud.act("shelve")
+    cloud.h1.do(WorkKind.SHELVE)
+    second = Image.objects.exclude(pk=first.pk).get(instance_uuid=cloud.instance.pk)
+    assert (cloud.states(), cloud.now().shelved_image_id) == (("shelved", "", "h1"), second.pk)
+    assert Image.objects.get(pk=first.pk).status == "deleted"
+
+
 def test_host_that_stays_silent_keeps_it_in_error(cloud: Cloud) -> None:
     image = cloud.offload()
     cloud.off("h1")
     cloud.act("unshelve")
     world.pump()
-    Work.objects.filter(kind="unshelve").update(deadline_at=F("created_at"))
-    assert end_overdue() == 1
+    silent("unshelve")
     assert (cloud.states(), cloud.holds()) == (("error", "", "h2"), HELD)
     assert Image.objects.get(pk=image.pk).status == "active"
 
@@ -268,6 +370,49 @@ def test_conductor_cut_off_after_its_claim_claims_once(cloud: Cloud, monkeypatch
     work = Work.objects.get(kind="schedule_unshelve")
     jobs.answer(work.kind, str(work.pk))
     assert (cloud.states(), cloud.holds()) == (("shelved_offloaded", "unshelving", "h2"), HELD)
+
+
+def when_it_has_claimed(act: Callable[[], object]) -> AbstractContextManager[None]:
+    """`act` happens once, between the first claim from now on and the dispatch that follows it."""
+    acts = [act]
+
+    def interrupt(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        answer = execute(sql, params, many, context)
+        if acts and 'INSERT INTO "scheduling_schedulingdecision"' in sql:
+            acts.pop()()
+        return answer
+
+    return connection.execute_wrapper(interrupt)
+
+
+def test_conductor_overtaken_by_one_that_dispatched_leaves_that_ones_claim(cloud: Cloud) -> None:
+    cloud.offload()
+    cloud.off("h2")
+    cloud.act("unshelve")
+    work = Work.objects.get(kind="schedule_unshelve")
+
+    def overtake() -> None:
+        assert cloud.holds() == HELD
+        Work.objects.filter(pk=work.pk).update(lease_until=now_plus(-1))
+        Service.objects.filter(host="h1").update(disabled=True)
+        Service.objects.filter(host="h2").update(disabled=False)
+        jobs.answer(work.kind, str(work.pk))
+        assert (cloud.states(), cloud.holds()) == (("shelved_offloaded", "unshelving", "h2"), HELD)
+
+    with when_it_has_claimed(overtake):
+        jobs.answer(work.kind, str(work.pk))
+    assert (cloud.states(), cloud.holds()) == (("shelved_offloaded", "unshelving", "h2"), HELD)
+    cloud.h2.do(WorkKind.UNSHELVE)
+    assert (cloud.states(), cloud.holds()) == (("active", "", "h2"), HELD)
+
+
+def test_claim_of_one_that_was_deleted_right_after_it_is_freed(cloud: Cloud) -> None:
+    cloud.offload()
+    cloud.act("unshelve")
+    work = Work.objects.get(kind="schedule_unshelve")
+    with when_it_has_claimed(lambda: instance_delete(caller=cloud.who.member, instance_id=cloud.instance.pk)):
+        jobs.answer(work.kind, str(work.pk))
+    assert (cloud.now().deleted_at is not None, cloud.holds()) == (True, {})
 
 
 def test_deleted_while_a_host_is_chosen_or_builds_it_holds_nothing(cloud: Cloud) -> None:

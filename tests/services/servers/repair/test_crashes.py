@@ -11,7 +11,7 @@ from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Forbidden, InvalidFields
 from servers.agent_api import conductor_connect
 from servers.instances.actions.crash_policy import CrashOutcome, CrashPolicy, crash_outcome
-from servers.instances.selectors.failed_instances import crashed
+from servers.instances.selectors.failed_instances import crashed, standing_still
 from servers.instances.services.act import instance_act
 from servers.models import Instance, InstanceAction, InstanceFault
 from servers.repair.domain.drift import DriftKind
@@ -20,6 +20,8 @@ from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PANICKED = GuestFacts(PowerState.CRASHED, reason=StateReason.PANICKED)
+HANGS = GuestFacts(PowerState.PAUSED, reason=StateReason.WATCHDOG, watchdog_fired=1)
+HUNG = "The guest stands still, for its watchdog fired: the system inside hangs."
 
 
 @pytest.fixture
@@ -91,6 +93,85 @@ def test_one_that_is_to_be_restarted_is_as_often_as_the_setting_says_and_then_st
     assert len(entries(instance, "start")) == 3
     assert "for the 1. of at most 3 times within 60 min" in entries(instance, "crash")[0]
     assert "It was started again 3 times within 60 min, and is not any more" in entries(instance, "crash")[3]
+
+
+def test_crashes_after_which_a_person_started_it_do_not_count(who: world.People) -> None:
+    instance = world.active(who.member)
+    for _ in range(3):
+        told(instance, PANICKED)
+        instance_act(caller=who.member, instance_id=instance.pk, action="start")
+        started_again()
+    instance_act(caller=who.member, instance_id=instance.pk, action="on_crash", arguments={"policy": "restart"})
+    assert told(instance, PANICKED).task_state == "powering-on"
+    assert entries(instance, "crash")[-1].endswith("for the 1. of at most 3 times within 60 min.")
+
+
+def test_guest_that_hangs_is_rebooted_as_often_as_the_setting_says_and_then_stands_still(who: world.People) -> None:
+    instance = world.active(who.member)
+    Instance.objects.filter(pk=instance.pk).update(on_crash="restart")
+    told(instance, PANICKED)
+    started_again()
+    for number in (2, 3):
+        row = told(instance, HANGS)
+        assert (row.vm_state, row.task_state, row.power_state) == ("active", "rebooting_hard", "paused")
+        said = f"{HUNG} It is rebooted hard, for the {number}. of at most 3 times within 60 min."
+        assert entries(instance, "stood_still")[-1] == said
+        assert not standing_still(caller=who.member).exists()
+        conductor_connect().action_done(lease=world.order("h1", WorkKind.REBOOT).lease, facts=world.RUNNING)
+    row = told(instance, HANGS)
+    assert (row.vm_state, row.task_state, row.power_state) == ("active", "", "paused")
+    gave_up = "It was started again 3 times within 60 min, and is not any more: somebody has to reboot it hard."
+    assert entries(instance, "stood_still")[-1] == f"{HUNG} {gave_up}"
+    assert [one.pk for one in standing_still(caller=who.member)] == [instance.pk]
+    InstanceAction.objects.update(started_at=now_plus(-7200))
+    assert told(instance, HANGS).task_state == ""
+
+
+def test_guest_that_hangs_stands_still_by_the_policy_stop_and_needs_attention(who: world.People) -> None:
+    instance = world.active(who.member)
+    for _ in range(2):
+        row = told(instance, HANGS)
+    assert (row.vm_state, row.task_state, row.power_state) == ("active", "", "paused")
+    assert entries(instance, "stood_still") == [f"{HUNG} Somebody has to reboot it hard."]
+    assert len(entries(instance, "watchdog_fired")) == 1
+    assert [one.pk for one in standing_still(caller=who.member)] == [instance.pk]
+    assert not standing_still(caller=who.stranger).exists()
+    instance_act(caller=who.member, instance_id=instance.pk, action="reboot")
+    assert not standing_still(caller=who.member).exists()
+
+
+def test_hang_that_the_end_of_an_action_reported_is_followed_too(who: world.People) -> None:
+    instance = world.active(who.member)
+    Instance.objects.filter(pk=instance.pk).update(on_crash="restart")
+    instance_act(caller=who.member, instance_id=instance.pk, action="snapshot", arguments={"name": "copy"})
+    lease = world.order("h1", WorkKind.SNAPSHOT).lease
+    conductor_connect().action_done(lease=lease, facts=HANGS)
+    assert told(instance, HANGS).task_state == "rebooting_hard"
+
+
+@pytest.mark.parametrize(
+    ("facts", "state"),
+    [
+        (GuestFacts(PowerState.RUNNING, watchdog_fired=1), ("active", "", "running")),
+        (GuestFacts(PowerState.SHUTDOWN, watchdog_fired=1), ("stopped", "", "shutdown")),
+    ],
+)
+def test_watchdog_that_resets_powers_off_or_does_nothing_is_seen_and_no_more_is_done(
+    facts: GuestFacts, state: tuple[str, str, str], who: world.People
+) -> None:
+    instance = world.active(who.member)
+    Instance.objects.filter(pk=instance.pk).update(on_crash="restart")
+    row = told(instance, facts)
+    assert (row.vm_state, row.task_state, row.power_state) == state
+    assert entries(instance, "watchdog_fired") == ["It fired 1 times since the host's agent counts."]
+    assert not standing_still(caller=who.member).exists()
+
+
+def test_guest_that_somebody_paused_has_no_crash_policy(who: world.People) -> None:
+    instance = world.active(who.member)
+    Instance.objects.filter(pk=instance.pk).update(on_crash="restart", vm_state="paused")
+    assert told(instance, HANGS).task_state == ""
+    assert entries(instance, "stood_still") == [HUNG]
 
 
 def test_crashes_of_long_ago_do_not_count(who: world.People) -> None:
