@@ -15,7 +15,8 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models.functions import Now
 
-from computeagent.protocol.consoles import ConsoleKind
+from computeagent.protocol.consoles import GUEST_OFF, ConsoleKind
+from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import HostWakeupKind
 from controlplane.audit_log.recording.audited import audited
 from controlplane.identity.domain import Caller
@@ -40,6 +41,8 @@ WRITE_POLICY = "instances:console:write"
 CONSOLES_WAKEUP = HostWakeupKind.CONSOLES.value
 """The code of a wake-up that says: ask which sessions wait for you."""
 GUARD = "console"
+SERIAL_TAKEN = _("Another console took the serial port.")
+UNTOLD = _("The guest's host could not open it. An administrator sees why.")
 NOT_THERE = _("This token opens no console: it was used, has expired, or was never given.")
 
 
@@ -95,7 +98,7 @@ def console_refusal(instance: Instance) -> str:
     if refused := guard_refusal(GUARD, **states, is_launched=instance.launched_at is not None):
         return refused
     if instance.power_state not in POWERED_ON:
-        return _("The guest is off, so it has no console.")
+        return GUEST_OFF
     if not host_exists(host=instance.host):
         return _("The instance's host was removed from the cloud.")
     return ""
@@ -137,10 +140,12 @@ def console_session_connect(*, host: str, session_id: uuid.UUID) -> OpenedConsol
     return _opened(ConsoleSession.objects.get(pk=session_id))
 
 
-def console_failed(*, host: str, session_id: uuid.UUID, message: str) -> None:
-    """The host could not open it. The message is for operators; its user is told that it did not work."""
+def console_failed(*, host: str, session_id: uuid.UUID, message: str, failure_class: FailureClass) -> None:
+    """The host could not open it. Of class USER, the message is its user's to read; operators see it always."""
+    error = message.replace(chr(0), "")
+    because = error if failure_class is FailureClass.USER else UNTOLD
     rows = ConsoleSession.objects.filter(pk=session_id, host=host, ended_at__isnull=True)
-    rows.update(ended_at=Now(), ended_because=f"The host could not open it: {message.replace(chr(0), '')}"[:255])
+    rows.update(ended_at=Now(), ended_because=because[:255], host_error=error[:500])
 
 
 def console_sessions_over(*, session_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
