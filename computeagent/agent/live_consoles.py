@@ -105,7 +105,9 @@ class LiveConsoles:
         log.info("instance %s: its %s console is closed", order.instance_uuid, order.kind)
 
     def _begun(self, order: ConsoleOrder, stream: ConsoleStream) -> None:
-        """A serial port has one reader: who comes later takes it."""
+        """A serial port has one reader: who comes later takes it. The control plane has ended the earlier session when
+        it let the later one in, so that its user is not brought back by itself.
+        """
         with self._lock:
             self._open[order.session_id] = stream
             before = None

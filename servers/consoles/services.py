@@ -131,13 +131,30 @@ def console_host_wake(*, host: str) -> None:
 
 
 def console_session_connect(*, host: str, session_id: uuid.UUID) -> OpenedConsole:
-    """The host of its guest is there, once. Raises NotFound for a session that waits for nobody, or for another."""
+    """The host of its guest is there, once. A serial port has one reader: the sessions that read it so far end.
+
+    Raises NotFound for a session that waits for nobody, or for another.
+    """
     waiting = ConsoleSession.objects.filter(
         pk=session_id, host=host, opened_at__isnull=False, connected_at__isnull=True, ended_at__isnull=True
     )
     if not waiting.update(connected_at=Now()):
         raise NotFound(_("No such console waits for this host."))
-    return _opened(ConsoleSession.objects.get(pk=session_id))
+    session = ConsoleSession.objects.get(pk=session_id)
+    if session.kind == ConsoleKind.SERIAL:
+        _earlier_serial_sessions_end(session)
+    return _opened(session)
+
+
+def _earlier_serial_sessions_end(session: ConsoleSession) -> None:
+    """In a statement of its own: of two that connect at once, the later one ends the other, and never both each other
+    but within one tick of the database's clock.
+    """
+    same_port = ConsoleSession.objects.filter(
+        instance_uuid=session.instance_uuid, kind=ConsoleKind.SERIAL.value, ended_at__isnull=True
+    )
+    earlier = same_port.filter(connected_at__lte=session.connected_at).exclude(pk=session.pk)
+    earlier.update(ended_at=Now(), ended_because=SERIAL_TAKEN)
 
 
 def console_failed(*, host: str, session_id: uuid.UUID, message: str, failure_class: FailureClass) -> None:

@@ -156,6 +156,21 @@ def test_failure_that_is_the_guests_is_told_to_its_user(who: world.People, insta
     assert why_over(session) == "The guest is off, so it has no console."
 
 
+def test_later_serial_console_ends_the_earlier_one_and_screens_are_shared(
+    who: world.People, instance: Instance
+) -> None:
+    other = world.active(who.member)
+    ports = [opened(one, who.member, "serial") for one in (instance, other, instance)]
+    screens = [opened(instance, who.member), opened(instance, who.member)]
+    waiting = opened(instance, who.member, "serial")  # its host has not come yet
+    for session in (*ports, *screens):
+        console_session_connect(host=session.host, session_id=session.pk)
+    assert why_over(ports[0]) == "Another console took the serial port."
+    assert [why_over(one) for one in (*ports[1:], *screens, waiting)] == [""] * 5
+    console_session_connect(host=waiting.host, session_id=waiting.pk)
+    assert [why_over(one) for one in (ports[2], waiting)] == ["Another console took the serial port.", ""]
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
