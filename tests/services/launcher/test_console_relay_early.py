@@ -57,10 +57,11 @@ async def _without_a_host() -> int:
     relay = ConsoleRelay()
     await relay.start()
     session, browser = OpenedConsole(uuid.uuid4(), "h1", relay.holder, is_read_only=False), PipeEnd()
-    waiting = asyncio.create_task(relay.browser(browser, session))
-    await asyncio.sleep(0)  # until it waits
-    relay.close()
-    await waiting
+
+    async def restart() -> None:
+        relay.close()
+
+    await asyncio.gather(relay.browser(browser, session), restart())  # begun one after the other
     return await browser.closed
 
 
