@@ -15,6 +15,7 @@ from typing import Protocol
 from computeagent.agent.context import AgentContext
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.consoles import ConsoleKind, ConsoleOrder
+from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.errors import KilonovaError, NotFound, Unavailable
 from controlplane.kernel.kill_points import reach
 
@@ -85,7 +86,7 @@ class LiveConsoles:
             descriptor = self._context.driver.console_open(order.instance_uuid, order.kind)
         except DriverError as error:
             log.warning("instance %s: its %s console cannot be opened: %s", order.instance_uuid, order.kind, error)
-            self._failed(order, error.message)
+            self._failed(order, error.message, error.failure_class)
             self._forget(order)
             return
         try:
@@ -104,7 +105,9 @@ class LiveConsoles:
         log.info("instance %s: its %s console is closed", order.instance_uuid, order.kind)
 
     def _begun(self, order: ConsoleOrder, stream: ConsoleStream) -> None:
-        """A serial port has one reader: who comes later takes it."""
+        """A serial port has one reader: who comes later takes it. The control plane has ended the earlier session when
+        it let the later one in, so that its user is not brought back by itself.
+        """
         with self._lock:
             self._open[order.session_id] = stream
             before = None
@@ -120,10 +123,15 @@ class LiveConsoles:
             if self._serials.get(order.instance_uuid) == order.session_id:
                 del self._serials[order.instance_uuid]
 
-    def _failed(self, order: ConsoleOrder, message: str) -> None:
+    def _failed(self, order: ConsoleOrder, message: str, failure_class: FailureClass = FailureClass.HOST) -> None:
         context = self._context
         with suppress(KilonovaError):  # who waits for it gives up by itself
-            context.conductor.console_failed(host=context.host, session_id=order.session_id, message=message[:500])
+            context.conductor.console_failed(
+                host=context.host,
+                session_id=order.session_id,
+                message=message[:500],
+                failure_class=failure_class,
+            )
 
 
 def _join(descriptor: int, stream: ConsoleStream) -> None:

@@ -29,7 +29,7 @@ from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.rescue_image import of_rescue_image
 from computeagent.drivers.screen_png import png_of
 from computeagent.drivers.user_data import injected_files, user_data_bytes
-from computeagent.protocol.consoles import ConsoleKind
+from computeagent.protocol.consoles import GUEST_OFF, ConsoleKind
 from computeagent.protocol.guest_config import BootFile
 from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
@@ -330,7 +330,7 @@ class FakeDriver(FakeDevices):
         with self._lock:
             guest = self._guests.get(guest_uuid)
         if guest is None or guest.power_state not in (PowerState.RUNNING, PowerState.PAUSED):
-            raise DriverError(f"guest {guest_uuid} is off, so it has no console")
+            raise DriverError(GUEST_OFF, failure_class=FailureClass.USER)
         return echoing_console(f"{kind} of {guest.name}\r\n")
 
     def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:

@@ -238,8 +238,17 @@ class Conductor(Protocol):
     def networks_applied(self, *, host: HostName, applied: NetworksApplied) -> None:
         """How far this host is with its networks. What was told of a later revision stays."""
 
-    def console_failed(self, *, host: HostName, session_id: Uuid, message: Sentence) -> None:
-        """This host cannot open one; the message is for operators."""
+    def console_failed(
+        self,
+        *,
+        host: HostName,
+        session_id: Uuid,
+        message: Sentence,
+        failure_class: FailureClass = FailureClass.HOST,
+    ) -> None:
+        """This host cannot open one; the message is for operators. Of class USER, it is told to the user as well: it
+        speaks of the guest, and of nothing of the host.
+        """
 
     def console_outputs(self, *, host: HostName, outputs: ConsoleLogs) -> None:
         """The end of the serial logs that changed since last sent, by instance uuid. The API serves it from rows."""

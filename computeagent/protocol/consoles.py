@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from controlplane.kernel.texts import phrase as _
+
 
 class ConsoleKind(StrEnum):
     """VNC: the guest's screen, keyboard and mouse, in the RFB protocol. SERIAL: the bytes of its first serial port."""
@@ -19,6 +21,8 @@ CONSOLE_HEADER = "Kilonova-Console"
 """The header of that request with the session's id."""
 MAX_MESSAGE_BYTES = 2**20
 """The largest message of such a WebSocket. A message has no meaning of its own: all of them together are a stream."""
+
+GUEST_OFF = _("The guest is off, so it has no console.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,12 @@ def console_session_get(*, caller: Caller, session_id: uuid.UUID) -> ConsoleSess
     return row
 
 
+def console_session_end_reason(*, session_id: uuid.UUID) -> str:
+    """Why its row says that it ended; empty for one that is open. One query."""
+    ended = ConsoleSession.objects.filter(pk=session_id, ended_at__isnull=False)
+    return ended.values_list("ended_because", flat=True).first() or ""
+
+
 def consoles_wanted(*, host: str) -> list[ConsoleOrder]:
     """Sessions that wait for this host. One query."""
     waiting = ConsoleSession.objects.filter(

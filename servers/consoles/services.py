@@ -15,7 +15,8 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models.functions import Now
 
-from computeagent.protocol.consoles import ConsoleKind
+from computeagent.protocol.consoles import GUEST_OFF, ConsoleKind
+from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import HostWakeupKind
 from controlplane.audit_log.recording.audited import audited
 from controlplane.identity.domain import Caller
@@ -40,6 +41,8 @@ WRITE_POLICY = "instances:console:write"
 CONSOLES_WAKEUP = HostWakeupKind.CONSOLES.value
 """The code of a wake-up that says: ask which sessions wait for you."""
 GUARD = "console"
+SERIAL_TAKEN = _("Another console took the serial port.")
+UNTOLD = _("The guest's host could not open it. An administrator sees why.")
 NOT_THERE = _("This token opens no console: it was used, has expired, or was never given.")
 
 
@@ -95,7 +98,7 @@ def console_refusal(instance: Instance) -> str:
     if refused := guard_refusal(GUARD, **states, is_launched=instance.launched_at is not None):
         return refused
     if instance.power_state not in POWERED_ON:
-        return _("The guest is off, so it has no console.")
+        return GUEST_OFF
     if not host_exists(host=instance.host):
         return _("The instance's host was removed from the cloud.")
     return ""
@@ -128,19 +131,38 @@ def console_host_wake(*, host: str) -> None:
 
 
 def console_session_connect(*, host: str, session_id: uuid.UUID) -> OpenedConsole:
-    """The host of its guest is there, once. Raises NotFound for a session that waits for nobody, or for another."""
+    """The host of its guest is there, once. A serial port has one reader: the sessions that read it so far end.
+
+    Raises NotFound for a session that waits for nobody, or for another.
+    """
     waiting = ConsoleSession.objects.filter(
         pk=session_id, host=host, opened_at__isnull=False, connected_at__isnull=True, ended_at__isnull=True
     )
     if not waiting.update(connected_at=Now()):
         raise NotFound(_("No such console waits for this host."))
-    return _opened(ConsoleSession.objects.get(pk=session_id))
+    session = ConsoleSession.objects.get(pk=session_id)
+    if session.kind == ConsoleKind.SERIAL:
+        _earlier_serial_sessions_end(session)
+    return _opened(session)
 
 
-def console_failed(*, host: str, session_id: uuid.UUID, message: str) -> None:
-    """The host could not open it. The message is for operators; its user is told that it did not work."""
+def _earlier_serial_sessions_end(session: ConsoleSession) -> None:
+    """In a statement of its own: of two that connect at once, the later one ends the other, and never both each other
+    but within one tick of the database's clock.
+    """
+    same_port = ConsoleSession.objects.filter(
+        instance_uuid=session.instance_uuid, kind=ConsoleKind.SERIAL.value, ended_at__isnull=True
+    )
+    earlier = same_port.filter(connected_at__lte=session.connected_at).exclude(pk=session.pk)
+    earlier.update(ended_at=Now(), ended_because=SERIAL_TAKEN)
+
+
+def console_failed(*, host: str, session_id: uuid.UUID, message: str, failure_class: FailureClass) -> None:
+    """The host could not open it. Of class USER, the message is its user's to read; operators see it always."""
+    error = message.replace(chr(0), "")
+    because = error if failure_class is FailureClass.USER else UNTOLD
     rows = ConsoleSession.objects.filter(pk=session_id, host=host, ended_at__isnull=True)
-    rows.update(ended_at=Now(), ended_because=f"The host could not open it: {message.replace(chr(0), '')}"[:255])
+    rows.update(ended_at=Now(), ended_because=because[:255], host_error=error[:500])
 
 
 def console_sessions_over(*, session_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:

@@ -36,6 +36,9 @@ class ConsoleSession(UuidKeyed):
     )
     ended_at = models.DateTimeField(null=True, blank=True)
     ended_because = models.CharField(max_length=255, blank=True)
+    host_error = models.CharField(
+        max_length=500, blank=True, help_text=_("Why the host could not open it. For administrators.")
+    )
 
     class Meta:
         ordering = ["-created_at", "id"]

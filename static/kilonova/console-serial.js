@@ -5,6 +5,7 @@ import { Console, fullScreen } from "./console-session.js";
 
 const root = document.getElementById("console-root"), screen = root.querySelector("[data-screen]");
 const terminal = new Terminal({ cursorBlink: true, scrollback: 5000, fontSize: 14, screenReaderMode: false });
+const gettext = window.gettext || ((text) => text);
 const fit = new FitAddon(), letters = new TextEncoder();
 let socket = null;
 
@@ -20,10 +21,14 @@ function send(text) {
 }
 
 const one = new Console(root, (address, protocols) => {
-  const mine = socket = new WebSocket(address, protocols);
+  // A guest may be silent: by the subprotocol, an empty message comes first, once its host is there.
+  const mine = socket = new WebSocket(address, [...protocols, "kilonova.joined"]);
+  let isJoined = false;
   mine.binaryType = "arraybuffer";
-  mine.addEventListener("open", () => { one.opened(); terminal.focus(); });
-  mine.addEventListener("message", (event) => terminal.write(new Uint8Array(event.data)));
+  mine.addEventListener("message", (event) => {
+    if (!isJoined) { isJoined = true; one.connected(); terminal.focus(); }
+    terminal.write(new Uint8Array(event.data));
+  });
   mine.addEventListener("close", (event) => { if (socket === mine) one.ended(event.code, event.reason); });
   return { close() { if (socket === mine) socket = null; mine.close(); } };
 });
@@ -43,6 +48,19 @@ root.querySelector("[data-type]").addEventListener("submit", (event) => {
   const field = event.target.elements.text;
   if (send(field.value.replaceAll("\r\n", "\r").replaceAll("\n", "\r"))) field.value = "";
   terminal.focus();
+});
+// A phone's keyboard has no such keys. What had the focus has it afterwards, so that the keyboard stays.
+const KEYS = { escape: "\x1b", tab: "\t", interrupt: "\x03", end: "\x04", up: "A", down: "B" };
+for (const button of root.querySelectorAll("[data-key]")) {
+  button.addEventListener("mousedown", (event) => event.preventDefault());
+  button.addEventListener("click", () => {
+    const key = KEYS[button.dataset.key], isArrow = key === "A" || key === "B";
+    send(isArrow ? `\x1b${terminal.modes.applicationCursorKeysMode ? "O" : "["}${key}` : key);
+  });
+}
+// A serial port has one reader: here it would only be cut off by the window.
+root.querySelector("[data-own-window]")?.addEventListener("click", () => {
+  one.giveUp(gettext("The console is in a window of its own."), gettext("Take it back"), "away");
 });
 fullScreen(root.querySelector("[data-full]"), screen);
 one.start();

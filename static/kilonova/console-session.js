@@ -2,7 +2,17 @@
 // A session's token travels as a subprotocol of the WebSocket: it is in no address, log or referrer.
 "use strict";
 const gettext = window.gettext || ((text) => text); // the catalog is loaded for other languages than English
-const REFUSED = 4001, RETRIES_MS = [500, 1000, 2000, 4000, 8000];
+const NORMAL = 1000, REFUSED = 4001, TAKEN = 4003, RETRIES_MS = [500, 1000, 2000, 4000, 8000];
+const FINAL = [401, 403, 404]; // asked again, they answer the same
+
+// Why there is no session. `isFinal`: asking again is of no use; else after `waitMs` at the earliest.
+class Refused extends Error {
+  constructor(words, isFinal = false, waitMs = 0) {
+    super(words);
+    this.isFinal = isFinal;
+    this.waitMs = waitMs;
+  }
+}
 
 export class Console {
   // `open(address, protocols)` begins to show a stream, and gives what has `close()`.
@@ -12,6 +22,8 @@ export class Console {
     this.said = root.querySelector("[data-said]");
     this.again = root.querySelector("[data-again]");
     this.tries = 0;
+    this.turn = 0;
+    this.timer = null;
     this.shown = null;
     this.again.addEventListener("click", () => { this.tries = 0; this.start(); });
     this.handed = new URLSearchParams(location.hash.slice(1)).get("token");
@@ -39,20 +51,28 @@ export class Console {
   say(words, state) {
     this.said.textContent = words;
     this.root.dataset.state = state;
-    this.again.hidden = state !== "over" || (this.isHanded && !this.handed);
+    this.again.hidden = !["over", "away"].includes(state) || (this.isHanded && !this.handed);
+  }
+
+  // Let go of what is open or under way: from now on nothing of it is heard.
+  drop() {
+    clearTimeout(this.timer);
+    this.shown?.close();
+    this.shown = null;
+    return ++this.turn;
   }
 
   async start() {
-    this.say(gettext("Connecting…"), "busy");
-    this.shown?.close();
-    this.shown = null;
+    if (!this.tries) this.say(gettext("Connecting…"), "busy");
+    const turn = this.drop();
     let token;
     try {
       token = await this.token();
     } catch (error) {
-      this.say(error.message, "over");
+      if (turn === this.turn) this.retry(error.message, error.isFinal, error.waitMs);
       return;
     }
+    if (turn !== this.turn) return;
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     this.shown = this.open(`${scheme}//${location.host}/consoles/stream/`, ["binary", `kilonova.token.${token}`]);
   }
@@ -62,22 +82,25 @@ export class Console {
       const token = this.handed;
       this.isHanded = true;
       this.handed = null;
-      if (!token) throw new Error(gettext("This address opened its console once. Ask for another one."));
+      if (!token) throw new Refused(gettext("This address opened its console once. Ask for another one."), true);
       return token;
     }
     const body = new URLSearchParams({ kind: this.root.dataset.kind, view: this.root.dataset.view || "" });
     let answer;
     try {
       answer = await fetch(this.root.dataset.sessions, {
-        method: "POST", body, headers: { "X-CSRFToken": this.root.dataset.csrf }, redirect: "error",
+        method: "POST", body, headers: { "X-CSRFToken": this.root.dataset.csrf }, redirect: "manual",
       });
-    } catch { throw new Error(gettext("The control plane cannot be reached, or you are logged out.")); }
+    } catch { throw new Refused(gettext("The control plane cannot be reached.")); }
+    if (answer.type === "opaqueredirect") throw new Refused(gettext("You are logged out."), true);
     const found = await answer.json().catch(() => null);
-    if (!answer.ok || !found?.token) throw new Error(found?.error?.message || gettext("It was refused (%(status)s).").replace("%(status)s", answer.status));
-    return found.token;
+    if (answer.ok && found?.token) return found.token;
+    const words = found?.error?.message || gettext("It was refused (%(status)s).").replace("%(status)s", answer.status);
+    throw new Refused(words, FINAL.includes(answer.status), 1000 * Number(answer.headers.get("Retry-After")) || 0);
   }
 
-  opened() {
+  // The guest's host is there: only now the next cut is a new one. A stream opens also where nobody comes to its end.
+  connected() {
     this.tries = 0;
     this.say(this.root.dataset.view ? gettext("Connected. You only look.") : gettext("Connected."), "good");
   }
@@ -86,13 +109,25 @@ export class Console {
   ended(code, words) {
     if (!this.shown) return;
     this.shown = null;
-    const isOver = code === REFUSED || code === 1000 || this.isHanded || this.tries >= RETRIES_MS.length;
-    if (isOver) {
-      this.say(words || gettext("The console was closed."), "over");
+    const isClosed = code === REFUSED || code === NORMAL;
+    if (code === TAKEN) this.giveUp(gettext("Another console took the serial port."), gettext("Take it back"));
+    else this.retry(words || (isClosed ? gettext("The console was closed.") : gettext("The connection was lost.")), isClosed);
+  }
+
+  retry(words, isFinal, waitMs = 0) {
+    if (isFinal || this.isHanded || this.tries >= RETRIES_MS.length) {
+      this.giveUp(words);
       return;
     }
-    this.say(`${words || gettext("The connection was lost.")} ${gettext("Connecting again…")}`, "busy");
-    setTimeout(() => this.start(), RETRIES_MS[this.tries++]);
+    this.say(`${words} ${gettext("Connecting again…")}`, "busy");
+    this.timer = setTimeout(() => this.start(), Math.max(waitMs, RETRIES_MS[this.tries++]));
+  }
+
+  // Nothing happens any more until the button is pressed.
+  giveUp(words, button = gettext("Connect again"), state = "over") {
+    this.drop();
+    this.again.textContent = button;
+    this.say(words, state);
   }
 }
 

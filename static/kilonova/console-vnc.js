@@ -19,7 +19,7 @@ const one = new Console(root, (address, protocols) => {
   const mine = rfb = new RFB(screen, socket, { shared: true });
   mine.viewOnly = Boolean(root.dataset.view);
   mine.scaleViewport = true;
-  mine.addEventListener("connect", () => { one.opened(); if (!mine.viewOnly) mine.focus(); });
+  mine.addEventListener("connect", () => { one.connected(); if (!mine.viewOnly) mine.focus(); });
   // noVNC may tell first that it lost the connection: the closing words come with the next turn.
   mine.addEventListener("disconnect", () => setTimeout(() => {
     if (rfb !== mine) return;

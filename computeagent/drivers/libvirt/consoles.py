@@ -6,22 +6,22 @@ from typing import Any
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import libvirt
-from computeagent.protocol.consoles import ConsoleKind
+from computeagent.protocol.consoles import GUEST_OFF, ConsoleKind
 from computeagent.protocol.steps import FailureClass
+from controlplane.kernel.texts import phrase as _
 
 
 def console_descriptor(domain: Any, kind: ConsoleKind) -> int:
     """A descriptor that is read and written, and closed by whoever asked. Raises LibvirtError, DriverError."""
     if not domain.isActive():
-        raise DriverError(f"guest {domain.name()} is off, so it has no console")
+        raise DriverError(GUEST_OFF, failure_class=FailureClass.USER)
     if kind is ConsoleKind.VNC:
         # libvirt hands over a socket that is connected to QEMU: no port, no password, and no path to be reached.
         return int(domain.openGraphicsFD(0, libvirt.VIR_DOMAIN_OPEN_GRAPHICS_SKIPAUTH))
     path = serial_terminal(domain.XMLDesc(0))
     if not path:
         raise DriverError(
-            "The guest was started by an earlier release, whose serial port is a log alone. A hard reboot gives it one "
-            "that can be typed into.",
+            _("An earlier release started this guest, with a serial port that only prints. A hard reboot mends that."),
             failure_class=FailureClass.USER,
         )
     try:

@@ -183,6 +183,7 @@ FIRST = (
     gettext_noop("host"),
     gettext_noop("host IP"),
     gettext_noop("host count"),
+    gettext_noop("host error"),
     gettext_noop("host names"),
     gettext_noop("host reason"),
     gettext_noop("hostname"),

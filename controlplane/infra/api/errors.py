@@ -4,6 +4,7 @@
 """
 
 import logging
+import math
 from types import NoneType
 from typing import Any
 
@@ -42,6 +43,12 @@ def status_of(error: errors.KilonovaError) -> int:
     return next((code for kind, code in STATUS if isinstance(error, kind)), status.HTTP_400_BAD_REQUEST)
 
 
+def headers_of(error: errors.KilonovaError) -> dict[str, str]:
+    """When it may be asked again, where that is known."""
+    is_known = isinstance(error, errors.Throttled)
+    return {"Retry-After": f"{math.ceil(error.extra.get('wait_s', 1))}"} if is_known else {}
+
+
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's hook. Unknown exceptions give a 500 without detail; their traceback goes to the log only.
 
@@ -54,8 +61,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     if isinstance(error, RequestDataTooBig):
         error = errors.TooLarge(f"The body is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
     if isinstance(error, errors.KilonovaError):
-        wait = {"Retry-After": str(error.extra.get("wait_s", 1))} if isinstance(error, errors.Throttled) else None
-        return Response(kernel_body(error), status=status_of(error), headers=wait)
+        return Response(kernel_body(error), status=status_of(error), headers=headers_of(error))
     if isinstance(error, Http404):
         error = exceptions.NotFound()
     elif isinstance(error, PermissionDenied):

@@ -8,6 +8,8 @@ from controlplane.launcher.web.incoming import Message, Receive, Send
 
 READ_BYTES = 2**16
 SUBPROTOCOL = "binary"
+JOINED = "kilonova.joined"
+"""The subprotocol of a browser that wants an empty message once the guest's host is there."""
 
 
 class EndGone(Exception):
@@ -27,12 +29,20 @@ class ConsoleEnd(Protocol):
         """Say why, as far as that can be said, and let go."""
 
 
+class BrowserEnd(ConsoleEnd, Protocol):
+    """The end of whoever opened the session."""
+
+    async def joined(self) -> None:
+        """Say that the guest's host is there, to one that asked for it. Raises EndGone."""
+
+
 class WebSocketEnd:
     """A WebSocket that was accepted. The server pings it, and ends one that does not answer."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send, *, wants_joined: bool = False) -> None:
         self._receive = receive
         self._send = send
+        self._wants_joined = wants_joined
 
     @classmethod
     async def accepted(cls, offered: list[str], receive: Receive, send: Send) -> "WebSocketEnd":
@@ -41,7 +51,12 @@ class WebSocketEnd:
         if SUBPROTOCOL in offered:
             accept["subprotocol"] = SUBPROTOCOL
         await send(accept)
-        return cls(receive, send)
+        return cls(receive, send, wants_joined=JOINED in offered)
+
+    async def joined(self) -> None:
+        """See BrowserEnd."""
+        if self._wants_joined:
+            await self.write(b"")
 
     async def read(self) -> bytes:
         """See ConsoleEnd."""

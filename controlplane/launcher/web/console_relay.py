@@ -14,18 +14,24 @@ from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any, TypeVar
 
 from django.db import close_old_connections
 
 from controlplane.infra.secret_keys import is_keyed_hash, keyed_hash
 from controlplane.kernel.kill_points import reach
-from controlplane.launcher.web.console_ends import READ_BYTES, ConsoleEnd, EndGone, RelayedEnd
+from controlplane.launcher.web.console_ends import READ_BYTES, BrowserEnd, ConsoleEnd, EndGone, RelayedEnd
 from controlplane.launcher.web.rfb import RfbRefused, ViewOnly
 from servers.conf import server_options
 from servers.consoles.places import OpenedConsole
-from servers.consoles.selectors import WAIT_S
-from servers.consoles.services import console_host_wake, console_session_ended, console_sessions_over
+from servers.consoles.selectors import WAIT_S, console_session_end_reason
+from servers.consoles.services import (
+    SERIAL_TAKEN,
+    console_host_wake,
+    console_session_ended,
+    console_sessions_over,
+)
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -37,8 +43,10 @@ CONNECT_S = 5.0
 PREFACE_MAX_BYTES = 300
 PREFACE_AGE_S = 30.0
 SEAL_SALT = "kilonova console relay"
-NORMAL, GOING_AWAY, REFUSED, LOST = 1000, 1001, 4001, 4002
-"""Codes of the closing of a WebSocket: come again; do not; the guest's side is gone."""
+NORMAL, GOING_AWAY, REFUSED, LOST, TAKEN = 1000, 1001, 4001, 4002, 4003
+"""Codes of the closing of a WebSocket: its user closed it; come again; do not; the guest's side is gone; another
+console has the serial port.
+"""
 
 
 @dataclass(slots=True)
@@ -111,7 +119,7 @@ class ConsoleRelay:
             if not here.over.done():
                 here.over.set_result(RESTART)
 
-    async def browser(self, end: ConsoleEnd, session: OpenedConsole) -> None:
+    async def browser(self, end: BrowserEnd, session: OpenedConsole) -> None:
         """Go on with the connection of whoever opened the session, until it is over."""
         loop = asyncio.get_running_loop()
         here = Open(session.session_id, session.host, session.is_read_only, loop.create_future(), loop.create_future())
@@ -138,29 +146,38 @@ class ConsoleRelay:
         else:
             await self._hand_on(end, session)
 
-    async def _joined(self, here: Open, browser: ConsoleEnd) -> tuple[int, str]:
+    async def _joined(self, here: Open, browser: BrowserEnd) -> tuple[int, str]:
         """Wait for the host, pass bytes on both ways, and say how it ended."""
         host = await self._host_of(here)
         if host is None:
-            return (REFUSED, here.over.result()) if here.over.done() else (LOST, "The guest's host did not come.")
+            return _ended_by(here.over.result()) if here.over.done() else (LOST, "The guest's host did not come.")
         reach("controlplane.launcher.consoles:joined")
-        ways: list[asyncio.Future[Any]] = [
-            asyncio.ensure_future(_pass_on(browser, host, ViewOnly() if here.is_read_only else None)),
-            asyncio.ensure_future(_pass_on(host, browser, None)),
-        ]
+        with suppress(EndGone):  # found out below
+            await browser.joined()
+        typed = asyncio.ensure_future(_pass_on(browser, host, ViewOnly() if here.is_read_only else None))
+        shown = asyncio.ensure_future(_pass_on(host, browser, None))
+        either: list[asyncio.Future[Any]] = [typed, shown, here.over]
         try:
-            await asyncio.wait([*ways, here.over], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if here.over.done():
-                return REFUSED if here.over.result() != RESTART else GOING_AWAY, here.over.result()
-            if ways[0].done() and (cut_off := ways[0].result()):
-                return REFUSED, cut_off
-            if ways[1].done():
-                return LOST, "The guest's side ended."
-            return NORMAL, "Closed by its user."
+                return _ended_by(here.over.result())
+            if typed.done() and typed.result() is Ending.CUT_OFF:
+                return REFUSED, CUT_OFF
+            is_host_gone = (shown.done() and shown.result() is Ending.SOURCE) or (
+                typed.done() and typed.result() is Ending.TARGET
+            )
+            return await self._guest_side_ended(here) if is_host_gone else (NORMAL, "Closed by its user.")
         finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
+            typed.cancel()
+            shown.cancel()
+            await asyncio.gather(typed, shown, return_exceptions=True)
+
+    async def _guest_side_ended(self, here: Open) -> tuple[int, str]:
+        """The host lets go of a console whose serial port another one took: its row says so then."""
+        because = ""
+        with suppress(Exception):  # a database that is away: the browser comes again, and is judged anew
+            because = await self._rows(lambda: console_session_end_reason(session_id=here.session_id))
+        return _ended_by(because) if because else (LOST, "The guest's side ended.")
 
     async def _host_of(self, here: Open) -> ConsoleEnd | None:
         """The host's end, waking it again meanwhile, since wake-ups may be lost."""
@@ -198,7 +215,7 @@ class ConsoleRelay:
             log.warning("console %s: the process that holds it cannot be reached: %s", session.session_id, error)
             await near.close(LOST, "The web server that holds this console cannot be reached.")
             return
-        ways: list[asyncio.Future[str]] = []
+        ways: list[asyncio.Future[Ending]] = []
         try:
             await far.write(preface(session.session_id, session.holder))
             reach("controlplane.launcher.consoles:handed-on")
@@ -261,19 +278,36 @@ RESTART = "The web server restarts."
 CUT_OFF = "A viewer that may only look said what is not known here."
 
 
-async def _pass_on(source: ConsoleEnd, target: ConsoleEnd, view_only: ViewOnly | None) -> str:
-    """Until one of them ends. What the target does not take is not read. Why the source was cut off, if it was."""
-    with suppress(EndGone):
-        while True:
+def _ended_by(because: str) -> tuple[int, str]:
+    """The code of the closing for a session that ended because of this, and the reason itself."""
+    return {RESTART: GOING_AWAY, SERIAL_TAKEN: TAKEN}.get(because, REFUSED), because
+
+
+class Ending(Enum):
+    """Why bytes are passed on no more: which of the two ends has gone, or that the source said what it may not."""
+
+    SOURCE = auto()
+    TARGET = auto()
+    CUT_OFF = auto()
+
+
+async def _pass_on(source: ConsoleEnd, target: ConsoleEnd, view_only: ViewOnly | None) -> Ending:
+    """Until one of them ends. What the target does not take is not read."""
+    while True:
+        try:
             data = await source.read()
-            try:
-                data = data if view_only is None else view_only.passed(data)
-            except RfbRefused as error:
-                log.info("a viewer that may only look was cut off: %s", error)
-                return CUT_OFF
+        except EndGone:
+            return Ending.SOURCE
+        try:
+            data = data if view_only is None else view_only.passed(data)
+        except RfbRefused as error:
+            log.info("a viewer that may only look was cut off: %s", error)
+            return Ending.CUT_OFF
+        try:
             if data:
                 await target.write(data)
-    return ""
+        except EndGone:
+            return Ending.TARGET
 
 
 async def _reach(holder: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from controlplane.kernel.errors import Unavailable
-from controlplane.launcher.web.console_ends import ConsoleEnd
+from controlplane.launcher.web.console_ends import BrowserEnd
 from controlplane.launcher.web.console_relay import ConsoleRelay
 from servers.consoles.places import OpenedConsole
 
@@ -41,7 +41,7 @@ class ConsoleOffer:
         self._session = session
         return iter(())
 
-    async def go_on(self, end: ConsoleEnd) -> None:
+    async def go_on(self, end: BrowserEnd) -> None:
         """With the connection that the view let in, until the console is over."""
         if self._session is None:
             raise RuntimeError("nobody took this connection")

@@ -32,10 +32,15 @@ class ConsoleSessionOutput(serializers.ModelSerializer[ConsoleSession]):
     """Who looked at which guest, from where, since when, and why it ended."""
 
     username = serializers.CharField(source="user.username")
+    host_error = serializers.SerializerMethodField(help_text="Why the host could not open it. Shown to admins only.")
 
     class Meta:
         model = ConsoleSession
         fields = [
             *("id", "instance_uuid", "instance_name", "project_id", "user_id", "username", "kind", "is_read_only"),
-            *("client_address", "opened_at", "connected_at", "ended_at", "ended_because"),
+            *("client_address", "opened_at", "connected_at", "ended_at", "ended_because", "host_error"),
         ]
+
+    def get_host_error(self, session: ConsoleSession) -> str | None:
+        """Words of the hypervisor may name what is on the host."""
+        return session.host_error if self.context["caller"].sees_all else None

@@ -59,6 +59,10 @@ class ConsoleSessionViewSet(mixins.ListModelMixin, GenericViewSet[ConsoleSession
     filterset_class = ConsoleSessionFilterSet
     ordering_fields = ["created_at"]
 
+    def get_serializer_context(self) -> dict[str, Any]:
+        """Some fields are for administrators."""
+        return {**super().get_serializer_context(), "caller": caller_of(self.request)}
+
     def get_queryset(self) -> QuerySet[ConsoleSession]:
         """The newest first."""
         return console_sessions_visible(caller=caller_of(self.request))
@@ -66,10 +70,10 @@ class ConsoleSessionViewSet(mixins.ListModelMixin, GenericViewSet[ConsoleSession
     def retrieve(self, request: Request, pk: str) -> Response:
         """One of them."""
         found = console_session_get(caller=caller_of(request), session_id=uuid_in_path(pk, what="Console session"))
-        return Response(ConsoleSessionOutput(found).data)
+        return Response(self.get_serializer(found).data)
 
     def destroy(self, request: Request, pk: str) -> Response:
         """End it: its own user may, and an administrator. It is cut within seconds, and stays listed."""
-        caller: Any = caller_of(request)
-        ended = console_session_end(caller=caller, session_id=uuid_in_path(pk, what="Console session"))
-        return Response(ConsoleSessionOutput(ended).data)
+        session_id = uuid_in_path(pk, what="Console session")
+        ended = console_session_end(caller=caller_of(request), session_id=session_id)
+        return Response(self.get_serializer(ended).data)

@@ -8,7 +8,8 @@ from django.conf import settings as django_settings
 from django.db.models.functions import Now
 from django.test import Client, override_settings
 
-from computeagent.protocol.consoles import CONSOLE_HEADER, ConsoleKind
+from computeagent.protocol.consoles import CONSOLE_HEADER, GUEST_OFF, ConsoleKind
+from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.wire import PROTOCOL_VERSION, VERSION_HEADER
 from controlplane.identity.models import RoleAssignment
 from controlplane.infra.db import now_plus
@@ -140,8 +141,34 @@ def test_failure_of_the_host_ends_it(who: world.People, instance: Instance) -> N
     session = opened(instance, who.member)
     conductor_connect().console_failed(host="another", session_id=str(session.pk), message="no")
     assert why_over(session) == ""
-    conductor_connect().console_failed(host=instance.host, session_id=str(session.pk), message="no \0socket")
-    assert why_over(session) == "The host could not open it: no socket"
+    conductor_connect().console_failed(host=instance.host, session_id=str(session.pk), message="no \0/run/socket")
+    assert why_over(session) == "The guest's host could not open it. An administrator sees why."
+    path = f"/api/consoles/{session.pk}/"
+    errors = {name: world.client_of(getattr(who, name)).get(path).json()["host_error"] for name in ("member", "admin")}
+    assert errors == {"member": None, "admin": "no /run/socket"}
+
+
+def test_failure_that_is_the_guests_is_told_to_its_user(who: world.People, instance: Instance) -> None:
+    session = opened(instance, who.member)
+    conductor_connect().console_failed(
+        host=instance.host, session_id=str(session.pk), message=GUEST_OFF, failure_class=FailureClass.USER
+    )
+    assert why_over(session) == "The guest is off, so it has no console."
+
+
+def test_later_serial_console_ends_the_earlier_one_and_screens_are_shared(
+    who: world.People, instance: Instance
+) -> None:
+    other = world.active(who.member)
+    ports = [opened(one, who.member, "serial") for one in (instance, other, instance)]
+    screens = [opened(instance, who.member), opened(instance, who.member)]
+    waiting = opened(instance, who.member, "serial")  # its host has not come yet
+    for session in (*ports, *screens):
+        console_session_connect(host=session.host, session_id=session.pk)
+    assert why_over(ports[0]) == "Another console took the serial port."
+    assert [why_over(one) for one in (*ports[1:], *screens, waiting)] == [""] * 5
+    console_session_connect(host=waiting.host, session_id=waiting.pk)
+    assert [why_over(one) for one in (ports[2], waiting)] == ["Another console took the serial port.", ""]
 
 
 @pytest.mark.parametrize(

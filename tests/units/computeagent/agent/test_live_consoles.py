@@ -10,7 +10,8 @@ import pytest
 
 from computeagent.agent.live_consoles import MAX_CONSOLES, LiveConsoles
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.consoles import ConsoleKind, ConsoleOrder
+from computeagent.protocol.consoles import GUEST_OFF, ConsoleKind, ConsoleOrder
+from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.errors import NotFound
 from tests.fixtures.patience import eventually
 from tests.units.computeagent.agent.conftest import World
@@ -45,7 +46,7 @@ class Stage:
     streams: dict[str, Stream]
     guests: dict[str, socket.socket]
     wanted: list[ConsoleOrder]
-    failed: list[tuple[str, str]]
+    failed: list[tuple[str, str, FailureClass]]
 
 
 @pytest.fixture
@@ -53,13 +54,15 @@ def stage(world: World) -> Iterator[Stage]:
     streams: dict[str, Stream] = {}
     guests: dict[str, socket.socket] = {}
     wanted: list[ConsoleOrder] = []
-    failed: list[tuple[str, str]] = []
+    failed: list[tuple[str, str, FailureClass]] = []
     held: list[socket.socket] = []
 
     class Hypervisor:
         def console_open(self, guest_uuid: str, kind: ConsoleKind) -> int:
             if guest_uuid == "off":
-                raise DriverError("guest off is off, so it has no console")
+                raise DriverError(GUEST_OFF, failure_class=FailureClass.USER)
+            if guest_uuid == "broken":
+                raise DriverError("no /run/socket")
             ours, theirs = socket.socketpair()
             guests[guest_uuid] = ours
             held.append(ours)
@@ -69,8 +72,10 @@ def stage(world: World) -> Iterator[Stage]:
         def consoles_wanted(self, *, host: str) -> list[ConsoleOrder]:
             return list(wanted)
 
-        def console_failed(self, *, host: str, session_id: str, message: str) -> None:
-            failed.append((session_id, message))
+        def console_failed(
+            self, *, host: str, session_id: str, message: str, failure_class: FailureClass = FailureClass.HOST
+        ) -> None:
+            failed.append((session_id, message, failure_class))
 
     def dial(session_id: str) -> Stream:
         if session_id.startswith("gone"):
@@ -137,10 +142,13 @@ def test_later_serial_console_takes_the_port_and_screens_are_shared(stage: Stage
 
 
 def test_what_cannot_be_opened_is_reported_and_who_is_gone_leaves_nothing(stage: Stage) -> None:
-    stage.wanted += [order("one", "off"), order("gone")]
+    stage.wanted += [order("one", "off"), order("two", "broken"), order("gone")]
     stage.consoles.ask()
-    eventually(lambda: bool(stage.failed) and not len(stage.consoles))
-    assert stage.failed == [("one", "guest off is off, so it has no console")]
+    eventually(lambda: len(stage.failed) == 2 and not len(stage.consoles))
+    assert sorted(stage.failed) == [
+        ("one", GUEST_OFF, FailureClass.USER),
+        ("two", "no /run/socket", FailureClass.HOST),
+    ]
     assert stage.guests["vm"].recv(1) == b""  # the other end is closed
 
 
@@ -148,4 +156,4 @@ def test_a_host_has_a_bounded_number(stage: Stage) -> None:
     stage.wanted += [order(f"s{number}", f"vm{number}") for number in range(MAX_CONSOLES + 1)]
     stage.consoles.ask()
     eventually(lambda: len(stage.streams) == MAX_CONSOLES)
-    assert [session for session, _ in stage.failed] == [f"s{MAX_CONSOLES}"]
+    assert [session for session, _, _ in stage.failed] == [f"s{MAX_CONSOLES}"]
