@@ -14,7 +14,7 @@ def words_of_hosts_move(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("servers", "0058_subnet_ipv6_mode")]
+    dependencies = [("servers", "0059_host_networks_behind_since")]
 
     operations = [
         migrations.AddField(
