@@ -16,7 +16,7 @@ from computeagent.protocol.power import PowerState
 from computeagent.protocol.volumes import NO_SOURCE, GuestVolume, PoolKind, VolumeSource, VolumeSourceKind, VolumeSpec
 from computeagent.volumes.rbd import RbdBackend
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
-from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, _real
+from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, real_hypervisor
 from tests.e2e.drivers.volume_files import GIB, with_volumes
 from tests.fixtures.hypervisors import daemons_end
 from tests.fixtures.patience import eventually
@@ -36,7 +36,7 @@ echo watching
 @pytest.fixture
 def other(qemu_answers: Path) -> Iterator[Hypervisor]:
     """A second hypervisor."""
-    with _real("private", "other", qemu_answers) as found:
+    with real_hypervisor("private", "other", qemu_answers) as found:
         yield found
         for guest_uuid in found.made:
             found.driver.destroy(guest_uuid)
