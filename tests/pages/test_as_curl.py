@@ -20,6 +20,7 @@ from controlplane.identity.domain import Caller
 from servers.models import Flavor, Volume
 from tests.architecture.test_inputs import INPUTS
 from tests.worlds.cloud import People, active, client_of
+from tests.worlds.routing import inside
 
 AsPerson = Callable[[Caller], Client]
 ID = "00000000-0000-0000-0000-00000000000a"
@@ -32,6 +33,7 @@ FILLED = {
     "max_server_per_host": ["2"], "policy": ["affinity"], "public_key": ["ssh"], "size_gib": ["3"], "mtu": ["1500"],
     "user_data": ["#!/bin/sh\r\n"], "group": [ID], "networks": [ID], "security_groups": [ID], "image": [ID],
     "without_config_drive": ["on"], "boot_from": ["new"], "flavor": [ID], "min_count": ["2"], "vcpus": ["1"],
+    "pools": ["10.1.0.5 10.1.0.9"], "routes": ["10.9.0.0/16 10.1.0.7"],
     "password": ["hunter2"], "admin_pass": ["hunter2"], "username": ["u"], "email": ["u@example.org"],
     "state": ["error"], "reason": ["r"], "quota_cores": ["5"], "external_network": [ID], "is_active": ["on"],
 }  # fmt: skip
@@ -138,6 +140,18 @@ def test_the_call_of_the_volume_form_makes_the_volume(people: People, as_person:
     body = json.loads(shlex.split(unescape(answer.text))[-1])
     assert body == {"name": "data", "size_gib": 3}
     assert not Volume.objects.exists(), "it says how, and does nothing"
+
+
+def test_the_call_of_a_subnets_form_says_its_lines_as_objects(people: People, as_person: AsPerson) -> None:
+    subnet = inside(people.member, "10.1.0.0/24", "blue")
+    typed = {"gateway": "-", "pools": "10.1.0.5 - 10.1.0.9", "routes": "10.9.0.0/16 10.1.0.7", "has_dhcp": "on"}
+    answer = as_person(people.member).post("/as-curl/", {**typed, "as_curl_of": f"/subnets/{subnet.pk}/edit/"})
+    body = json.loads(shlex.split(unescape(answer.text))[-1])
+    changed = client_of(people.member).patch(f"/api/subnets/{subnet.pk}/", body)
+    assert changed.status_code == 200, changed.text
+    subnet.refresh_from_db()
+    assert (subnet.gateway, subnet.pools) == (None, [["10.1.0.5", "10.1.0.9"]])
+    assert subnet.routes == [{"destination": "10.9.0.0/16", "nexthop": "10.1.0.7"}]
 
 
 def test_passwords_are_only_named(people: People, as_person: AsPerson) -> None:

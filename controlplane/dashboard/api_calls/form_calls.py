@@ -12,6 +12,7 @@ from controlplane.dashboard.identity.projects import QUOTAS
 from controlplane.dashboard.instances.disk_fields import VOLUME, block_devices_of
 from controlplane.dashboard.instances.forms import words_of
 from controlplane.dashboard.metadata_lines import metadata_of_lines
+from controlplane.dashboard.networks.pairs_of_lines import pairs_of_text
 from servers.networks.domain.tags import tags_of_text
 
 Sent = Mapping[str, list[str]]
@@ -104,6 +105,24 @@ def _name_servers(sent: Sent) -> dict[str, Any]:
     return {"dns_servers": found} if found else {}
 
 
+def objects_of_lines(name: str, first: str, second: str) -> "Reader":
+    """Lines of two words as objects with these two fields."""
+
+    def read(sent: Sent) -> dict[str, Any]:
+        try:
+            return {name: [{first: one, second: other} for one, other in pairs_of_text(_text(sent, name))]}
+        except ValidationError:
+            return {}
+
+    return read
+
+
+def _of_a_subnet(sent: Sent) -> dict[str, Any]:
+    """What may change of one. Without pools, all addresses but the gateway's are given."""
+    pools = objects_of_lines("pools", "first", "last")(sent).get("pools") or None
+    return {**_gateway(sent), "dns_servers": [], **_name_servers(sent), "pools": pools}
+
+
 def _volume_source(sent: Sent) -> dict[str, Any]:
     kind, _, source = _text(sent, "source").partition(":")
     return {kind: source} if source else {}
@@ -153,6 +172,7 @@ _FLAVOR = (
 )
 _PROJECT = (texts("name", "description"), flags("enabled"), numbers(*QUOTAS))
 _USER = (texts("username", "email"), secrets("password"), flags("is_active"))
+_ROUTES = objects_of_lines("routes", "destination", "nexthop")
 _NETWORK_SWITCHES = ("is_shared", "is_external", "is_default")
 
 
@@ -250,14 +270,20 @@ FORM_CALLS: Mapping[str, tuple[FormCall, ...]] = {
         FormCall(
             "PATCH",
             "/routers/{router_id}/",
-            (changed_texts("name", "description"), _outside, flags("has_snat", "is_enabled"), _network_tags),
+            (changed_texts("name", "description"), _outside, flags("has_snat", "is_enabled"), _ROUTES, _network_tags),
         ),
     ),
     "security-group-new": (FormCall("POST", "/security-groups/", (texts("name", "description"), _first_tags)),),
     "security-group-edit": (
         FormCall("PATCH", "/security-groups/{group_id}/", (changed_texts("name", "description"), _network_tags)),
     ),
-    "subnet-tags": (FormCall("PATCH", "/subnets/{subnet_id}/", (_network_tags,)),),
+    "subnet-edit": (
+        FormCall(
+            "PATCH",
+            "/subnets/{subnet_id}/",
+            (_of_a_subnet, flags("has_dhcp"), _ROUTES, _network_tags),
+        ),
+    ),
     "port-tags": (FormCall("PATCH", "/ports/{port_id}/", (_network_tags,)),),
     "floating-ip-tags": (FormCall("PATCH", "/floating-ips/{floating_ip_id}/", (_network_tags,)),),
     "volume-new": (

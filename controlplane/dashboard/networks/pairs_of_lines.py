@@ -13,6 +13,20 @@ MAX_CHARS = 8000
 Pair = tuple[str, str]
 
 
+def pairs_of_text(text: str) -> tuple[Pair, ...]:
+    """Pairs in the order of the lines. Raises ValidationError for a line that is no pair."""
+    pairs: list[Pair] = []
+    for line in text.splitlines():
+        words = line.replace("-", " ").split()
+        if len(words) == 2:
+            pairs.append((words[0], words[1]))
+        elif words:
+            raise forms.ValidationError(
+                gettext("“%(line)s” is not two words with a space between.") % {"line": line.strip()[:80]}
+            )
+    return tuple(pairs)
+
+
 class PairsOfLines(forms.CharField):
     """Lines of two words each; a hyphen between them, alone or not, counts as a space. What the words are, the service
     judges.
@@ -22,17 +36,8 @@ class PairsOfLines(forms.CharField):
         super().__init__(required=False, max_length=MAX_CHARS, widget=forms.Textarea(attrs={"rows": 2}), **more)
 
     def to_python(self, value: Any) -> Any:
-        """Pairs in the order of the lines. Raises ValidationError for a line that is no pair."""
-        pairs: list[Pair] = []
-        for line in (super().to_python(value) or "").splitlines():
-            words = line.replace("-", " ").split()
-            if len(words) == 2:
-                pairs.append((words[0], words[1]))
-            elif words:
-                raise forms.ValidationError(
-                    gettext("“%(line)s” is not two words with a space between.") % {"line": line.strip()[:80]}
-                )
-        return tuple(pairs)
+        """See `pairs_of_text`."""
+        return pairs_of_text(super().to_python(value) or "")
 
     def prepare_value(self, value: Any) -> Any:
         """Pairs as lines; what was typed as it is."""
