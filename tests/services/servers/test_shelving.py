@@ -17,9 +17,11 @@ from controlplane.kernel.errors import Conflict, Fenced, Forbidden, InvalidField
 from controlplane.work import jobs
 from controlplane.work.models import Work
 from controlplane.work.reconcile import end_overdue
+from controlplane.work.work import works_take
 from placement.models import Allocation
 from scheduling.models import Service
 from servers.catalog.selectors.quota import quota_usage
+from servers.conductor.unshelve import unshelve_schedule
 from servers.images.services.image_store import image_delete
 from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
@@ -396,7 +398,9 @@ def test_conductor_overtaken_by_one_that_dispatched_leaves_that_ones_claim(cloud
         Work.objects.filter(pk=work.pk).update(lease_until=now_plus(-1))
         Service.objects.filter(host="h1").update(disabled=True)
         Service.objects.filter(host="h2").update(disabled=False)
-        jobs.answer(work.kind, str(work.pk))
+        # Not as a wake-up is answered: that begins with a connection of its own.
+        ((again, lease),) = works_take(work_ids=[str(work.pk)], owner="another")
+        unshelve_schedule(again, lease)
         assert (cloud.states(), cloud.holds()) == (("shelved_offloaded", "unshelving", "h2"), HELD)
 
     with when_it_has_claimed(overtake):
