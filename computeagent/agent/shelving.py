@@ -9,7 +9,7 @@ from computeagent.agent.failures import CleanupFailed, StepFailed, failure_of
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.power import report_failure
 from computeagent.agent.shut_down import guest_shut_down
-from computeagent.agent.snapshots import copy_remove, guest_run, image_make
+from computeagent.agent.snapshots import copy_remove, image_make
 from computeagent.agent.steps import StepRecorder
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts
@@ -51,9 +51,14 @@ def _tell_shelved(context: AgentContext, held: HeldLease, steps: StepRecorder, f
 
 
 def _start_again(context: AgentContext, held: HeldLease) -> None:
+    """One that the hypervisor has lost is defined and started, from the disks that it has."""
     held.check()
     try:
-        guest_run(context, held.guest)
+        facts = context.driver.facts(held.guest.uuid)
+        if facts is None or facts.power_state is PowerState.NOSTATE:
+            context.driver.spawn(held.guest)
+        else:
+            context.driver.start(held.guest)
     except DriverError as error:  # the power sync says that it is off
         log.warning("instance %s could not be started again: %s", held.guest.uuid, error.message)
     context.changes.note(held.guest.uuid)

@@ -14,7 +14,7 @@ from computeagent.agent.image_upload import StepProgress, file_facts, image_send
 from computeagent.agent.power import report_failure
 from computeagent.agent.steps import StepRecorder
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.guests import GuestFacts, GuestSpec
+from computeagent.protocol.guests import GuestFacts
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
 
@@ -60,15 +60,6 @@ def image_make(
         with steps.step(sending):
             image_send(context, held, file, facts, StepProgress(context, held, sending))
     return found or GuestFacts(PowerState.SHUTDOWN)
-
-
-def guest_run(context: AgentContext, guest: GuestSpec) -> None:
-    """Power it on; one that the hypervisor has lost is defined and started, from the disks that it has."""
-    facts = context.driver.facts(guest.uuid)
-    if facts is None or facts.power_state is PowerState.NOSTATE:
-        context.driver.spawn(guest)
-    else:
-        context.driver.start(guest)
 
 
 def copy_remove(context: AgentContext, held: HeldLease) -> None:

@@ -6,6 +6,7 @@ They are made here, never shown to users or administrators, and sealed with a ke
 import secrets
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 
 from controlplane.infra.db import pages_by_key
 from controlplane.infra.secret_encryption import secret_decrypt, secret_encrypt, secret_renew
@@ -31,7 +32,7 @@ def volume_key_copy(*, owner_id: uuid.UUID, of: uuid.UUID) -> None:
     sealed = VolumeKey.objects.filter(owner_id=of).values_list("sealed", flat=True).first()
     if sealed is None:
         raise NotFound(_("There is no key of {of}.", of=of))
-    if _is_open(sealed):
+    with suppress(Invalid):
         sealed = secret_renew(sealed, purpose=PURPOSE)
     VolumeKey.objects.bulk_create([VolumeKey(owner_id=owner_id, sealed=sealed)], ignore_conflicts=True)
 
