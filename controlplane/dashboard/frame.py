@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from controlplane.identity.api.callers import caller_of
-from controlplane.identity.selectors import projects_of_user
+from controlplane.identity.selectors.own_projects import own_projects_offered
 from controlplane.kernel.errors import Forbidden
 
 
@@ -14,7 +14,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {}
-    projects = projects_of_user(user=user)
+    projects = own_projects_offered(user=user)
     try:
         return {"caller": caller_of(request), "projects": projects}
     except Forbidden:

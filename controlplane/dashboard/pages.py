@@ -16,7 +16,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from controlplane.identity.api.callers import caller_of
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
-from controlplane.identity.selectors import projects_of_user
+from controlplane.identity.selectors.own_projects import own_projects_offered
 from controlplane.infra.api.errors import status_of
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import KilonovaError
@@ -89,7 +89,7 @@ def show(request: HttpRequest, caller: Caller, template: str, section: str, **co
     context |= {
         "caller": caller,
         "section": section,
-        "projects": projects_of_user(user=request.user),
+        "projects": own_projects_offered(user=request.user),
         # Asked once a page, and only where the page shows a status.
         "silent_hosts": SimpleLazyObject(hosts_silent),
     }

@@ -167,7 +167,7 @@ class TestGoingOn:
         RoleAssignment.objects.create(
             user_id=people.member.user_id, project_id=people.stranger.project_id, role="member"
         )
-        mary.post("/project/", {"project_id": str(people.stranger.project_id)})
+        mary.post("/project/", {"project": str(people.stranger.project_id)})
         assert feeds_may_go_on([feed]) == [False]
 
     def test_another_secret_key_with_the_old_one_as_fallback(self, feed: PageFeed, mary: Client, settings: Any) -> None:

@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 
 from controlplane.identity.domain import Caller
-from controlplane.identity.models import Project
+from controlplane.identity.models import Project, User
+from controlplane.identity.selectors.own_projects import MAX_OFFERED
 from servers.models import Image, Instance
 from tests.worlds.cloud import PASSWORD, People, active, create, flavor, host, pump
 
@@ -150,10 +151,26 @@ def test_a_login_never_leads_to_another_site(people: People) -> None:
 def test_a_project_of_somebody_else_cannot_be_switched_to(people: People, as_person: AsPerson) -> None:
     client = as_person(people.member)
 
-    page = client.post("/project/", {"project_id": str(people.stranger.project_id)}, follow=True)
+    page = client.post("/project/", {"project": str(people.stranger.project_id)}, follow=True)
 
     assert "You have no role in that project." in page.text
     assert page.context["caller"].project_name == "demo"
+
+
+def test_of_many_projects_the_one_to_work_in_is_named(people: People, as_person: AsPerson) -> None:
+    """A cloud has thousands: no page of a superuser carries them all."""
+    User.objects.filter(username="root").update(is_superuser=True)
+    Project.objects.bulk_create(Project(name=f"team-{number:03}") for number in range(MAX_OFFERED))
+    client = as_person(people.admin)
+
+    before = client.get("/")
+    unknown = client.post("/project/", {"project": "team-999"}, follow=True)
+    after = client.post("/project/", {"project": " team-049 "}, follow=True)
+
+    assert 'name="project" value="demo"' in before.text
+    assert "team-007" not in before.text
+    assert "You have no role in that project." in unknown.text
+    assert after.context["caller"].project_name == "team-049"
 
 
 @pytest.mark.parametrize(("theme", "kept"), [("dark", "dark"), ("light", "light"), ("system", ""), ("x' y=", "")])

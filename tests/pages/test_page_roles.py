@@ -103,7 +103,7 @@ POSTS = {
     "/hosts/h1/act/": ({"action": "disable", "reason": "x"}, (302, 403, 403, 403, 302)),
     "/decisions/{decision}/replay/": ({}, (200, 403, 403, 403, 302)),
     "/decisions/{decision}/help/": ({}, (200, 200, 200, 404, 302)),
-    "/project/": ({"project_id": "nonsense"}, (302, 302, 302, 302, 302)),
+    "/project/": ({"project": "nonsense"}, (302, 302, 302, 302, 302)),
     "/theme/": ({"theme": "dark"}, (302, 302, 302, 302, 302)),
     "/logout/": ({}, (302, 302, 302, 302, 302)),
 }

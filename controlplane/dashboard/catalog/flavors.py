@@ -30,7 +30,8 @@ from controlplane.dashboard.lists.pages import list_response
 from controlplane.dashboard.pages import LONGEST_FILTER, filter_text, page, show
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
-from controlplane.identity.selectors import project_list
+from controlplane.identity.selectors import project_id_of_name, project_list
+from controlplane.identity.selectors.people import OFFERED
 from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import Conflict, InvalidFields, KilonovaError, NotFound
 from controlplane.kernel.ids import parse_uuid
@@ -116,7 +117,7 @@ def flavor_detail(request: HttpRequest, caller: Caller, flavor_id: uuid.UUID) ->
         "used": instances_by_flavor([flavor.pk]).get(flavor.pk, 0) if caller.is_admin else None,
     }
     if allows(caller, "flavors:write"):
-        context |= {"given": flavor_projects(flavor_id=flavor.pk), "all_projects": project_list()}
+        context |= {"given": flavor_projects(flavor_id=flavor.pk), "projects_offered": project_list()[:OFFERED]}
         context["audit_entries"] = audit_entries_of(kind="flavor", ids=[str(flavor.pk)])
     if caller.is_admin and request.GET.get("room") == "1" and not flavor.disabled:
         context["room"] = _room(capacity_matrix(caller=caller, flavors=[str(flavor.pk)]))
@@ -137,7 +138,7 @@ def flavor_room(request: HttpRequest, caller: Caller, flavor_id: uuid.UUID) -> H
 def flavor_access_view(request: HttpRequest, caller: Caller, flavor_id: uuid.UUID) -> HttpResponse:
     """Give it to a project, or take it back."""
     act, named = request.POST.get("act", ""), request.POST.get("project", "").strip()
-    project_id = parse_uuid(named) or next((one.pk for one in project_list() if one.name == named), None)
+    project_id = parse_uuid(named) or project_id_of_name(named)
     try:
         if project_id is None:
             raise NotFound(gettext("There is no project %(name)s.") % {"name": named[:80]}, field="project")

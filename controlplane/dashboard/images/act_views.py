@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from controlplane.dashboard.pages import page
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows, require
-from controlplane.identity.selectors import project_list
+from controlplane.identity.selectors import project_id_of_name
 from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import KilonovaError, NotFound
 from controlplane.kernel.ids import parse_uuid
@@ -108,7 +108,7 @@ def _project(request: HttpRequest, caller: Caller) -> uuid.UUID:
     named = request.POST.get("project", "").strip()
     found = parse_uuid(named)
     if found is None and allows(caller, "projects:read"):
-        found = next((one.pk for one in project_list() if one.name == named), None)
+        found = project_id_of_name(named)
     if found is None:
         raise KilonovaError(_("A project is named by its id, such as 6c07f5cc-7ae1-4f2e-8b6f-6ffbb5f2a2d0."))
     return found

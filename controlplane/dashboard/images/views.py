@@ -20,6 +20,7 @@ from controlplane.dashboard.pages import LONGEST_FILTER, is_htmx, page, show
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
 from controlplane.identity.selectors import project_list
+from controlplane.identity.selectors.people import OFFERED
 from controlplane.kernel.errors import InvalidFields, KilonovaError, NotFound
 from servers.bulk.domain import BulkKind
 from servers.catalog.selectors.quota import quota_state
@@ -70,7 +71,7 @@ def image_detail(request: HttpRequest, caller: Caller, image_id: uuid.UUID) -> H
         "disks": image_disks(image.properties)[0],
         "properties": [property_row(key, value) for key, value in sorted(image.properties.items())],
         "members": members,
-        "all_projects": project_list() if allows(caller, "projects:read") else (),
+        "projects_offered": project_list()[:OFFERED] if allows(caller, "projects:read") else (),
         "mine": next((one for one in members if one.project_id == caller.own_project_id), None),
         "instances": list(made.order_by("-created_at")[:INSTANCES_SHOWN]),
         "instances_count": made.count(),

@@ -1,6 +1,6 @@
 """Logging in and out, the project one works in, light or dark."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib import admin, messages
@@ -20,8 +20,8 @@ from controlplane.identity.conf import oidc_options
 from controlplane.identity.domain import Caller
 from controlplane.identity.forms import AdminLoginForm, LoginForm
 from controlplane.identity.login_steps import login_begin
-from controlplane.identity.selectors import projects_of_user
-from controlplane.kernel.ids import parse_uuid
+from controlplane.identity.models import User
+from controlplane.identity.selectors.own_projects import own_project_called
 
 YEAR_S = 365 * 86400
 THEMES = {"dark", "light"}
@@ -79,9 +79,8 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @require_POST
 @page("me:read")
 def project_switch(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Work in another of one's projects."""
-    wanted = parse_uuid(request.POST.get("project_id", ""))
-    chosen = next((project for project in projects_of_user(user=request.user) if project.id == wanted), None)
+    """Work in another of one's projects, by its id or name."""
+    chosen = own_project_called(user=cast("User", request.user), text=request.POST.get("project", "").strip())
     if chosen is None:
         messages.error(request, _("You have no role in that project."), extra_tags="bad")
     else:

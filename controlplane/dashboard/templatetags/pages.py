@@ -15,6 +15,7 @@ from controlplane.dashboard.frame import frame
 from controlplane.dashboard.instances.journey import labels
 from controlplane.dashboard.menu import menu_of
 from controlplane.dashboard.menu_counts import menu_counts
+from controlplane.identity.selectors.own_projects import MAX_OFFERED
 from controlplane.infra import reader_texts
 from controlplane.infra.conf import page_options
 from controlplane.infra.reader_time import Precision, time_text, zone_name, zone_text
@@ -76,6 +77,7 @@ def page_frame(context: template.RequestContext) -> dict[str, Any]:
         shown = frame(context.request) if getattr(context, "request", None) is not None else {}
     if getattr(context, "request", None) is not None:
         shown["admin_path"] = admin_path_of(context.request)
+    shown["must_name_project"] = len(shown.get("projects", ())) > MAX_OFFERED
     shown["installation"] = page_options().installation_name
     shown["zone"] = zone_name()
     if caller := shown.get("caller"):

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import cast
 
-from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.functional import SimpleLazyObject
@@ -15,7 +14,8 @@ from controlplane.identity.domain import Caller, QuotaLimits, Role
 from controlplane.identity.domain.quota import DEFAULT_CLASS, narrower
 from controlplane.identity.domain.role import BEYOND_PROJECTS
 from controlplane.identity.models import Project, QuotaClass, Token, User, UserQuota
-from controlplane.identity.selectors.held_roles import holds_anywhere, projects_with_role, roles_in
+from controlplane.identity.selectors.held_roles import holds_anywhere, roles_in
+from controlplane.identity.selectors.own_projects import own_project, own_project_default
 from controlplane.identity.selectors.token_holder import TokenHolder, token_holder
 from controlplane.infra.db import uuid_value
 from controlplane.infra.prepared import PreparedQuery
@@ -48,24 +48,13 @@ def caller_for_user(*, user: User, project_id: uuid.UUID | None = None) -> Calle
 
     Raises Forbidden where there is no role at all.
     """
-    projects = projects_of_user(user=user)
-    chosen = next((project for project in projects if project.pk == project_id), None)
-    if chosen is None and projects and project_id is None:
-        chosen = next((project for project in projects if project.pk == user.default_project_id), projects[0])
+    chosen = own_project(user=user, project_id=project_id) if project_id else own_project_default(user=user)
     if chosen is None or not user.is_active:
         raise Forbidden(
             _("You have no role in any enabled project.") if project_id is None else _("You have no role there.")
         )
     roles = frozenset({Role.ADMIN}) if user.is_superuser else roles_in(user_id=user.pk, project_id=chosen.pk)
     return Caller(user.pk, user.username, chosen.pk, chosen.name, roles)
-
-
-def projects_of_user(*, user: User | AnonymousUser) -> list[Project]:
-    """Enabled projects where the user has a role, by name; all of them for a superuser."""
-    if isinstance(user, AnonymousUser):
-        return []
-    rows = Project.objects.all() if user.is_superuser else projects_with_role(user.pk)
-    return list(rows.filter(enabled=True).order_by("name"))
 
 
 def tokens_of_user(*, user_id: uuid.UUID) -> QuerySet[Token]:
@@ -83,6 +72,11 @@ def project_get(*, project_id: uuid.UUID) -> Project:
 
 def project_list() -> QuerySet[Project]:
     return Project.objects.all()
+
+
+def project_id_of_name(name: str) -> uuid.UUID | None:
+    """The id of the project of this name, if there is one."""
+    return Project.objects.filter(name=name).values_list("pk", flat=True).first()
 
 
 def quota_limits(*, project_id: uuid.UUID) -> QuotaLimits:

@@ -7,10 +7,12 @@ as queries for everything else. What a superuser has is not here: it is admin ev
 import uuid
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from controlplane.identity.domain import Role
 from controlplane.identity.models import GroupMember, GroupRole, Project, RoleAssignment, SystemRole, User
+from controlplane.infra.db import uuid_value
+from controlplane.infra.prepared import PreparedStatement
 
 ROLES_SQL = {
     "role_columns": "COALESCE(own_role.role, system_role.role), COALESCE(group_role.role, group_system_role.role)",
@@ -32,15 +34,32 @@ Plain joins and no EXISTS: of that PostgreSQL may make a table of all members of
 """
 
 
+# Each page asks for it.
+_ROLES_IN_PROJECT = PreparedStatement(
+    "identity_roles_in_project",
+    lambda: (
+        """
+SELECT role FROM identity_roleassignment WHERE user_id = %s AND project_id = %s
+ UNION
+SELECT by_group.role
+  FROM identity_groupmember AS member
+  JOIN identity_grouprole AS by_group ON by_group.group_id = member.group_id
+ WHERE member.user_id = %s AND by_group.project_id = %s
+"""
+    ),
+    types=["uuid", "uuid"],
+    places=lambda: (0, 1, 0, 1),
+)
+
+
 def roles_in(*, user_id: uuid.UUID, project_id: uuid.UUID | None) -> frozenset[Role]:
     """The roles in a project; in the system for None. One query."""
-    by_group = _group_roles(user_id).filter(Q(project_id=project_id)).order_by().values_list("role")
-    own: QuerySet[Any, Any] = (
-        SystemRole.objects.filter(user_id=user_id)
-        if project_id is None
-        else RoleAssignment.objects.filter(user_id=user_id, project_id=project_id)
-    )
-    return frozenset(Role(role) for (role,) in own.order_by().values_list("role").union(by_group))
+    if project_id is not None:
+        rows = _ROLES_IN_PROJECT.rows([uuid_value(user_id), uuid_value(project_id)])
+        return frozenset(Role(role) for (role,) in rows)
+    by_group = _group_roles(user_id).filter(project__isnull=True).order_by().values_list("role")
+    own = SystemRole.objects.filter(user_id=user_id).order_by().values_list("role")
+    return frozenset(Role(role) for (role,) in own.union(by_group))
 
 
 def has_role_in_system(*, user: User) -> bool:
@@ -52,7 +71,8 @@ def projects_with_role(user_id: uuid.UUID) -> QuerySet[Project]:
     """Projects where the user has a role of either kind, each once."""
     own = RoleAssignment.objects.filter(user_id=user_id).order_by().values("project_id")
     by_group = _group_roles(user_id).filter(project__isnull=False).order_by().values("project_id")
-    return Project.objects.filter(Q(pk__in=own) | Q(pk__in=by_group))
+    # A union of the two, for by one OR the other the database would look at each project that there is.
+    return Project.objects.filter(pk__in=own.union(by_group))
 
 
 def holds_anywhere(*, user: User, roles: frozenset[Role]) -> bool:

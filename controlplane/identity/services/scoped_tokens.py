@@ -17,8 +17,8 @@ from controlplane.identity.conf import identity_options
 from controlplane.identity.domain import LoginRefused
 from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.identity.models import ApplicationCredential, Project, Token, User
-from controlplane.identity.selectors import projects_of_user
 from controlplane.identity.selectors.held_roles import has_role_in_system
+from controlplane.identity.selectors.own_projects import own_project, own_project_named
 from controlplane.identity.selectors.token_facts import TokenFacts, token_facts
 from controlplane.identity.services.credential_logins import CredentialKey, credential_check
 from controlplane.identity.services.logins import credentials_check
@@ -117,17 +117,12 @@ def _project_of(user: User, scope: Scope) -> Project | None:
         raise LoginRefused
     if scope.is_unscoped or scope.is_system:
         return None
-    projects = projects_of_user(user=user)
     if not scope.names_project:
-        return next((one for one in projects if one.pk == user.default_project_id), None)
-    found = next(
-        (
-            one
-            for one in projects
-            if (scope.project_id == one.pk if scope.project_id else scope.project_name == one.name)
-        ),
-        None,
-    )
+        return own_project(user=user, project_id=user.default_project_id) if user.default_project_id else None
+    if scope.project_id is not None:
+        found = own_project(user=user, project_id=scope.project_id)
+    else:
+        found = own_project_named(user=user, name=scope.project_name)
     if found is None:
         raise LoginRefused
     return found

@@ -16,7 +16,8 @@ from controlplane.identity.conf import identity_options
 from controlplane.identity.domain import Caller
 from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.identity.models import Token
-from controlplane.identity.selectors import caller_for_user, projects_of_user
+from controlplane.identity.selectors import caller_for_user
+from controlplane.identity.selectors.own_projects import own_project_called
 from controlplane.identity.services.logins import credentials_check
 from controlplane.identity.services.second_factors import second_factor_ask
 from controlplane.infra.db import now_plus
@@ -60,7 +61,7 @@ def token_issue(
     second_factor_ask(user=user, code=code)
     wanted = None
     if project:
-        wanted = next((one for one in projects_of_user(user=user) if project in {one.name, str(one.pk)}), None)
+        wanted = own_project_called(user=user, text=project)
         if wanted is None:
             raise Invalid(_("You have no role in a project of this name."), field="project")
     caller = caller_for_user(user=user, project_id=wanted.pk if wanted else None)

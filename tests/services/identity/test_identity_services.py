@@ -10,7 +10,8 @@ from django.core.management import CommandError, call_command
 
 from controlplane.identity.domain import LoginRefused, LoginThrottled, QuotaLimits, Role
 from controlplane.identity.models import LoginFailure, Project, RoleAssignment, Token, User
-from controlplane.identity.selectors import caller_for_token, caller_for_user, projects_of_user, quota_limits
+from controlplane.identity.selectors import caller_for_token, caller_for_user, quota_limits
+from controlplane.identity.selectors.own_projects import projects_of_user
 from controlplane.identity.services import (
     admin_ensure,
     credentials_check,

@@ -9,7 +9,8 @@ from controlplane.identity.openstack.project_json import project_json
 from controlplane.identity.openstack.query import flag_asked
 from controlplane.identity.openstack.schemas import PROJECT_CREATE, PROJECT_UPDATE
 from controlplane.identity.openstack.shapes import ProjectShown, ProjectsShown
-from controlplane.identity.selectors import project_list, projects_of_user
+from controlplane.identity.selectors import project_list
+from controlplane.identity.selectors.own_projects import projects_of_user
 from controlplane.identity.services import project_create, project_delete, project_update
 from controlplane.kernel.ids import parse_uuid
 from controlplane.openstack.answers import Empty, JsonAnswer

@@ -18,8 +18,8 @@ from controlplane.identity.openstack.shapes import (
     WholeSystem,
 )
 from controlplane.identity.openstack.token_json import token_json
-from controlplane.identity.selectors import projects_of_user
 from controlplane.identity.selectors.held_roles import has_role_in_system
+from controlplane.identity.selectors.own_projects import projects_of_user
 from controlplane.identity.selectors.people import user_get, user_names
 from controlplane.identity.selectors.token_facts import TokenFacts, token_facts
 from controlplane.identity.services import token_revoke
