@@ -109,13 +109,18 @@ def port_counts(caller: Caller, network_ids: Collection[uuid.UUID]) -> dict[uuid
     return dict(counts)
 
 
-def ports_for_floating(caller: Caller) -> list[JoinedPort]:
-    """The project's own ports that have an address and may be reached by a floating one. Three queries."""
+def ports_for_floating(caller: Caller, *, named: uuid.UUID | None = None) -> list[JoinedPort]:
+    """The first of the project's own ports that have an address and may be reached by a floating one, and the port
+    that is named if it is such a one. Four queries at most.
+    """
     mine = ports_visible(caller).filter(owner__in=GUEST_OWNERS)
     if not caller.sees_all:
         mine = mine.filter(project=caller.project_id)
     rows = mine.filter(network__is_external=False, allocations__isnull=False).distinct()
-    return _named(caller, list(rows.order_by("created_at", "pk")[:MAX_FLOATING_PORTS]))
+    found = list(rows.order_by("created_at", "pk")[:MAX_FLOATING_PORTS])
+    if named is not None and all(port.pk != named for port in found):
+        found += rows.filter(pk=named)
+    return _named(caller, found)
 
 
 def instance_names(instance_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
