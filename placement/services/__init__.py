@@ -2,7 +2,7 @@
 
 from placement.services.aggregates import provider_aggregates_set
 from placement.services.audit import audit_inventory_usage
-from placement.services.claims import allocations_claim, allocations_free, allocations_move
+from placement.services.claims import allocations_claim, allocations_free, allocations_move, allocations_reduce
 from placement.services.inventories import inventory_put, inventory_remove, inventory_set
 from placement.services.locks import providers_lock
 from placement.services.names import standard_names_sync
@@ -15,6 +15,7 @@ __all__ = [
     "allocations_claim",
     "allocations_free",
     "allocations_move",
+    "allocations_reduce",
     "allocations_replace",
     "audit_inventory_usage",
     "inventory_put",

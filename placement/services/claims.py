@@ -1,4 +1,4 @@
-"""Claim, free and move: what the scheduler and the pipeline do with allocations.
+"""Claim, free, reduce and move: what the scheduler and the pipeline do with allocations.
 
 `allocation_writer` describes the locks that all of them take.
 """
@@ -14,10 +14,12 @@ from controlplane.infra.db import in_transaction, placeholders, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.kernel.texts import phrase as _
 from placement.domain import Claim, check_claims
-from placement.domain.claim import state_of
+from placement.domain.claim import Amounts, state_of
 from placement.models import Allocation, Consumer
-from placement.services.allocation_writer import consumers_end, held_by
+from placement.services.allocation_writer import class_ids, consumers_end, held_by
 from placement.services.consumers import consumers_lock
+from placement.services.counts import counts_leave
+from placement.services.guard import Change, used_change
 from placement.services.locks import providers_touch
 from placement.services.replace import states_set
 
@@ -68,6 +70,45 @@ def _free(uuids: set[UUID]) -> int:
         providers_touch({one.provider_id for one in held}, step=0)
         consumers_end(consumer_ids, held)
     return len(consumer_ids)
+
+
+def allocations_reduce(consumer_uuid: UUID, amounts: Amounts) -> None:
+    """Give back so much of what the consumer holds, and let it hold the rest. No more than it holds is given back, and
+    nothing for a consumer that is unknown, so this refuses nobody: it asks for nothing. One that holds nothing then
+    ends. Doing it twice gives back twice: the caller does it in the transaction that ends what the amounts were for.
+    """
+    in_transaction(lambda: _reduce(consumer_uuid, amounts))
+
+
+def _reduce(consumer_uuid: UUID, amounts: Amounts) -> None:
+    consumer_ids = consumers_lock({consumer_uuid})
+    if not consumer_ids:
+        return
+    held = held_by(consumer_ids)
+    providers = providers_touch({one.provider_id for one in held})
+    classes = class_ids({name for each in amounts.values() for name in each})
+    wanted = {
+        (providers[uuid].id, classes[name]): amount
+        for uuid, each in amounts.items()
+        for name, amount in each.items()
+        if uuid in providers and name in classes
+    }
+    given = {one: min(one.used, wanted.get((one.provider_id, one.class_id), 0)) for one in held}
+    if all(given[one] == one.used for one in held):
+        consumers_end(consumer_ids, held)
+        return
+    used_change([Change(one.provider_id, one.class_id, None, amount) for one, amount in given.items() if amount])
+    for one, amount in given.items():
+        row = Allocation.objects.filter(
+            consumer_id=one.consumer_id, provider_id=one.provider_id, resource_class_id=one.class_id
+        )
+        if amount == one.used:
+            row.delete()
+        elif amount:
+            row.update(used=one.used - amount)
+    stays = {one.provider_id for one, amount in given.items() if amount < one.used}
+    counts_leave(consumer_ids, dict.fromkeys(consumer_ids, stays))
+    Consumer.objects.filter(pk__in=consumer_ids).update(generation=F("generation") + 1, updated_at=Now())
 
 
 def allocations_move(from_consumer: UUID, to_consumer: UUID, *, consumer_type: str = "MIGRATION") -> int:

@@ -10,9 +10,10 @@ from servers.admin.host_images import ImageCacheRequestAdmin, ImageOnHostAdmin
 from servers.admin.hosts import CellLifeAdmin, ComputeNodeLifeAdmin, ServiceLifeAdmin
 from servers.admin.images import ImageAdmin, ImageMemberAdmin, ImageTaskAdmin
 from servers.admin.instances import InstanceAdmin
-from servers.admin.network_rows import NetworkAdmin, PortAdmin, SubnetAdmin
+from servers.admin.network_rows import NetworkAdmin, SubnetAdmin
 from servers.admin.networks import HostNetworkStateAdmin
 from servers.admin.pipeline import InstanceActionAdmin
+from servers.admin.ports import PortAdmin
 from servers.admin.routing import FloatingIPAdmin, RouterAdmin, SecurityGroupAdmin, SecurityGroupRuleAdmin
 from servers.admin.volume_types import StoragePoolAdmin, StoragePoolHostAdmin, VolumeTypeAccessAdmin, VolumeTypeAdmin
 from servers.admin.volumes import (

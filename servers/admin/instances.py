@@ -6,17 +6,23 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.identity.api.callers import caller_of
 from controlplane.infra.admin import destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, run_on_each
 from controlplane.infra.admin.filters import named, typed, typed_number
+from controlplane.infra.admin.names import NONE
 from controlplane.kernel.texts import gettext_noop
 from servers.admin.bulk_jobs import bulk_admin_action
+from servers.admin.network_pages import reachability_link
 from servers.bulk.domain import BulkKind
 from servers.instances.actions.table import ACTIONS
-from servers.instances.selectors.interfaces import instance_addresses
+from servers.instances.selectors.interfaces import Interface, instance_addresses, instance_interfaces
 from servers.instances.services.reset_state import STATES as RESET_STATES
 from servers.instances.services.reset_state import instance_reset_state
 from servers.models import (
@@ -65,6 +71,13 @@ class TagInline(ReadOnlyInline):
     model = InstanceTag
 
 
+def _interface_words(one: Interface) -> tuple[SafeString, str, SafeString | str]:
+    path = reverse("admin:servers_port_change", args=[one.port_id])
+    addresses = ", ".join(each.address for each in one.addresses) or gettext("no address yet")
+    link = format_html('<a href="{}">{}</a>', path, one.mac)
+    return link, f"{one.network}: {addresses}", reachability_link(one.port_id) if one.network_id else ""
+
+
 @admin.register(Instance)
 class InstanceAdmin(ReadOnlyAdmin):
     """Virtual machines, the deleted ones too."""
@@ -77,7 +90,7 @@ class InstanceAdmin(ReadOnlyAdmin):
     search_fields = ["id", "name", "host", "availability_zone", "project_id", "request_id", "reservation_id"]
     inlines = [TagInline]
     exclude = ["user_data", "addresses"]
-    readonly_fields = ["shown_addresses"]
+    readonly_fields = ["shown_addresses", "interfaces"]
 
     actions = [
         *(
@@ -109,6 +122,12 @@ class InstanceAdmin(ReadOnlyAdmin):
         """As its page shows them."""
         networks = instance_addresses([instance]).get(instance.pk, {})
         return "; ".join(f"{name}: {', '.join(addresses)}" for name, addresses in networks.items()) or "none"
+
+    @admin.display(description=_("Interfaces"))
+    def interfaces(self, instance: Instance) -> SafeString | str:
+        """Its ports, each a link to the port, and to the panel's question who can reach it."""
+        found = instance_interfaces([instance]).get(instance.pk, ())
+        return format_html_join("", "<div>{} {}<br>{}</div>", map(_interface_words, found)) or NONE
 
 
 @admin.register(InstanceFault)

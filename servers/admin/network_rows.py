@@ -1,35 +1,32 @@
-"""Networks, subnets and ports: made, changed and removed through the services."""
+"""Networks and subnets: made, changed and removed through the services."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin
-from django.forms import BooleanField, CharField, IntegerField, JSONField, ModelForm, ModelMultipleChoiceField
+from django.forms import BooleanField, CharField, IntegerField, JSONField, ModelForm
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from computeagent.protocol.networks import AddressPair, HostRoute, NetworkBackendKind
+from computeagent.protocol.networks import HostRoute, NetworkBackendKind
 from controlplane.infra.admin.bases import ReadOnlyInline, ThroughServicesAdmin
-from controlplane.infra.admin.filters import named, typed
+from controlplane.infra.admin.filters import named
 from controlplane.infra.admin.names import title_column
+from controlplane.infra.admin.site import site_of
 from controlplane.kernel.errors import InvalidFields
 from controlplane.kernel.texts import phrase
+from servers.admin.network_pages import drawing_link
 from servers.admin.tags import TagFilter, TaggedAdmin, TaggedForm
-from servers.models import IPAllocation, Network, Port, SecurityGroup, Subnet
+from servers.models import Network, Subnet
 from servers.networks.domain.networks import NetworkRequest
-from servers.networks.domain.ports import AddressRequest, PortRequest
 from servers.networks.domain.subnets import FIRST_HOST, SubnetRequest
 from servers.networks.selectors.tags import TaggedKind
 from servers.networks.services.networks import network_create, network_delete, network_update
-from servers.networks.services.port_changes import port_delete, port_update
-from servers.networks.services.ports import ports_create
 from servers.networks.services.subnets import subnet_create, subnet_delete, subnet_update
 
 NETWORK_FIXED = ["project", "kind", "hypervisor_network", "physical_network"]
 NETWORK_CHANGES = ["name", "description", "mtu", "is_shared", "is_external", "has_port_security", "is_enabled"]
 SUBNET_CHANGES = ["name", "description", "gateway", "has_dhcp", "pools", "dns_servers", "routes"]
-PORT_CHANGES = ["name", "description", "mac", "is_enabled", "has_security", "allowed_pairs", "resource_request"]
-PORT_JSON = ("allowed_pairs", "resource_request")
-"""Of PORT_CHANGES, what is typed as JSON."""
 
 
 def changed_only(form: "ModelForm[Any]", names: list[str]) -> dict[str, Any]:
@@ -119,13 +116,18 @@ class NetworkAdmin(TaggedAdmin, WithWhatIsInIt):
     search_fields = ["id", "name", "hypervisor_network", "physical_network", "project__name", "=segment"]
     autocomplete_fields = ["project"]
 
+    @admin.display(description=_("Drawing"))
+    def drawing(self, network: Network) -> SafeString | str:
+        """On its page in the panel."""
+        return drawing_link(site_of(self), network)
+
     def get_inlines(self, request: HttpRequest, obj: Network | None) -> list[Any]:
         """A new one has no subnets."""
         return [SubnetInline] if obj else []
 
     def get_readonly_fields(self, request: HttpRequest, obj: Network | None = None) -> list[str]:
         """What it is stays, and so does who has it."""
-        return [] if obj is None else NETWORK_FIXED
+        return [] if obj is None else [*NETWORK_FIXED, "drawing"]
 
     def save_model(self, request: HttpRequest, obj: Network, form: Any, change: bool) -> None:
         default = {"is_default": True} if form.cleaned_data["make_default"] else {}
@@ -216,129 +218,3 @@ class SubnetAdmin(TaggedAdmin, WithWhatIsInIt):
 
     def service_delete(self, obj: Subnet) -> None:
         subnet_delete(caller=None, subnet_id=obj.pk)
-
-
-class PortRowForm(TaggedForm):
-    """The rules are the service's."""
-
-    mac = CharField(required=False, max_length=17, help_text=_("Empty: a new one."))
-    addresses = CharField(
-        required=False,
-        help_text=_("With commas between. Empty on a new port: one of each IP version; none: no address."),
-    )
-    groups = ModelMultipleChoiceField(queryset=SecurityGroup.objects.none(), required=False)
-
-    class Meta:
-        model = Port
-        fields = ["network", "project", *PORT_CHANGES]
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        field = cast("ModelMultipleChoiceField[SecurityGroup]", self.fields["groups"])
-        if self.instance._state.adding:
-            field.help_text = "Of a new port: its project's default group. Others afterwards."
-            field.disabled = True
-            return
-        field.queryset = SecurityGroup.objects.filter(project=self.instance.project_id)
-        self.initial["groups"] = list(self.instance.groups.values_list("pk", flat=True))
-        self.initial["addresses"] = ", ".join(self.instance.addresses) or "none"
-
-    def validate_constraints(self) -> None:
-        """The service says it."""
-
-    def _post_clean(self) -> None:
-        """The row is the service's to write."""
-
-    def fixed(self) -> tuple[AddressRequest, ...] | None:
-        """The addresses as the service takes them."""
-        text = self.cleaned_data["addresses"].strip()
-        if text in {"", "none"}:
-            return None if not text else ()
-        return tuple(AddressRequest(address=each.strip()) for each in text.split(","))
-
-    def pairs(self) -> tuple[AddressPair, ...]:
-        """Raises InvalidFields."""
-        rows = objects_of(self.cleaned_data["allowed_pairs"], ("address", "mac"), "allowed_pairs")
-        return tuple(AddressPair(**row) for row in rows)
-
-    def resources(self) -> Any:
-        """What Placement is asked for the port, as the service judges it."""
-        return self.cleaned_data["resource_request"] or {}
-
-
-class AddressInline(ReadOnlyInline):
-    """The addresses that it has."""
-
-    model = IPAllocation
-    fields = ["address", "subnet"]
-
-
-@admin.register(Port)
-class PortAdmin(TaggedAdmin, WithWhatIsInIt):
-    """What connects instances, routers and floating addresses to networks."""
-
-    form = PortRowForm
-    tagged_kind = TaggedKind.PORT
-    list_display = ["mac", "shown_addresses", "network_name", "owner", "instance_uuid", "host", "status", "created_at"]
-    list_filter = [
-        "status",
-        "owner",
-        "vnic_type",
-        "has_security",
-        "is_enabled",
-        named("project"),
-        named("network"),
-        typed("host"),
-        TagFilter,
-    ]
-    list_select_related = ["network", "project"]
-    search_fields = ["id", "name", "mac", "instance_uuid", "host", "network_name", "allocations__address"]
-    autocomplete_fields = ["network", "project"]
-
-    @admin.display(description=_("addresses"))
-    def shown_addresses(self, port: Port) -> str:
-        """With commas between."""
-        return ", ".join(port.addresses)
-
-    def get_inlines(self, request: HttpRequest, obj: Port | None) -> list[Any]:
-        """A new one has no addresses."""
-        return [AddressInline] if obj else []
-
-    def get_fields(self, request: HttpRequest, obj: Port | None = None) -> Any:
-        """What is asked for, then what it came to."""
-        asked = ["network", "project", "name", "description", "mac", "addresses", "groups"]
-        asked += ["is_enabled", "has_security", "allowed_pairs", "resource_request", "tags"]
-        return asked if obj is None else [*asked, *self.get_readonly_fields(request, obj)[2:]]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Port | None = None) -> list[str]:
-        """What it is stays; where it is, others say."""
-        shown = ["owner", "instance_uuid", "router", "host", "status", "problem", "vnic_type"]
-        return [] if obj is None else ["network", "project", *shown]
-
-    def save_model(self, request: HttpRequest, obj: Port, form: Any, change: bool) -> None:
-        plain = [name for name in PORT_CHANGES if name not in PORT_JSON]
-        if change:
-            changes = changed_only(form, plain)
-            if "allowed_pairs" in form.changed_data:
-                changes["allowed_pairs"] = form.pairs()
-            if "resource_request" in form.changed_data:
-                changes["resource_request"] = form.resources()
-            if "addresses" in form.changed_data:
-                changes["fixed"] = form.fixed() or ()
-            if "groups" in form.changed_data:
-                changes["group_ids"] = tuple(group.pk for group in form.cleaned_data["groups"])
-            port_update(caller=None, port_id=obj.pk, changes=changes)
-            return
-        project = form.cleaned_data["project"]
-        wanted = PortRequest(
-            network_id=form.cleaned_data["network"].pk if form.cleaned_data["network"] else obj.pk,
-            project_id=project.pk if project else None,
-            fixed=form.fixed(),
-            allowed_pairs=form.pairs(),
-            resource_request=form.resources(),
-            **{name: form.cleaned_data[name] for name in plain},
-        )
-        obj.pk = ports_create(caller=None, requests=[wanted])[0].pk
-
-    def service_delete(self, obj: Port) -> None:
-        port_delete(caller=None, port_id=obj.pk)

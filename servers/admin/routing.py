@@ -6,14 +6,17 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.forms import CharField
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.admin.bases import ReadOnlyInline, run_on_each
 from controlplane.infra.admin.confirmation import destructive
 from controlplane.infra.admin.filters import named, typed
 from controlplane.infra.admin.names import title_column
+from controlplane.infra.admin.site import site_of
 from controlplane.kernel.texts import gettext_noop
 from servers.admin.bulk_jobs import bulk_admin_action
+from servers.admin.network_pages import drawing_link
 from servers.admin.network_rows import WithWhatIsInIt, changed_only
 from servers.admin.routing_forms import (
     ROUTER_CHANGES,
@@ -155,6 +158,11 @@ class RouterAdmin(TaggedAdmin, WithWhatIsInIt):
     autocomplete_fields = ["project", "external_network"]
     actions = ["move_elsewhere"]
 
+    @admin.display(description=_("Drawing"))
+    def drawing(self, router: Router) -> SafeString | str:
+        """On its page in the panel."""
+        return drawing_link(site_of(self), router)
+
     def get_inlines(self, request: HttpRequest, obj: Router | None) -> list[Any]:
         """A new one has none."""
         return [LegInline] if obj else []
@@ -164,11 +172,12 @@ class RouterAdmin(TaggedAdmin, WithWhatIsInIt):
         said = ["project", *ROUTER_CHANGES, "gateway_address"]
         if obj is not None:
             said += ["routes", "join_subnets", "join_ports", "leave_legs"]
-        return [*said, "tags", "host", "host_reason", "problem"]
+        shown = ["drawing", "host", "host_reason", "problem"]
+        return [*said, "tags", *(shown if obj is not None else shown[1:])]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Router | None = None) -> list[str]:
         """Where it lives is chosen, and changed by the action."""
-        chosen = ["host", "host_reason", "problem"]
+        chosen = ["drawing", "host", "host_reason", "problem"]
         return chosen if obj is None else ["project", *chosen]
 
     def save_model(self, request: HttpRequest, obj: Router, form: Any, change: bool) -> None:

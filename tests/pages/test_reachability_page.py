@@ -11,8 +11,11 @@ from computeagent.protocol.power import PowerState
 from controlplane.identity.domain import Caller
 from servers.models import Instance, Port
 from servers.networks.domain.names import PortOwner
+from servers.networks.domain.ports import PortRequest
 from servers.networks.domain.rules import RuleRequest
+from servers.networks.selectors.topology import MAX_FLOATING_PORTS as MAX_PORTS
 from servers.networks.services.groups import default_group_ensure
+from servers.networks.services.ports import ports_create
 from servers.networks.services.rules import security_group_rules_add
 from tests.worlds.cloud import People, active
 from tests.worlds.routing import guest_port, inside
@@ -96,3 +99,17 @@ def test_the_instances_page_leads_here(people: People, as_person: AsPerson, port
     assert f"/reachability/?to={ports[0].pk}" in page
     chosen = client.get(f"/reachability/?to={ports[0].pk}").text
     assert f'<option value="{ports[0].pk}" selected>web-1' in chosen
+
+
+def test_port_that_a_link_names_is_chosen_however_many_were_there_before(
+    people: People, as_person: AsPerson, ports: list[Port]
+) -> None:
+    net = inside(people.member, "10.2.0.0/16", "wide").network
+    made = ports_create(caller=None, requests=[PortRequest(net.pk, None) for _ in range(MAX_PORTS)])
+    last = Port.objects.order_by("created_at", "pk").filter(pk__in=[one.pk for one in made]).last()
+    assert last is not None
+    page = as_person(people.admin).get(f"/reachability/?to={last.pk}").text
+    assert f'<option value="{last.pk}" selected>' in page
+    other = as_person(people.stranger).get(f"/reachability/?to={last.pk}").text
+    assert str(last.pk) not in other.partition("<main")[2]
+    assert as_person(people.member).get("/reachability/?to=nothing").status_code == 200

@@ -7,26 +7,19 @@ they are to be now and then. All limits of zones of this datapath are this agent
 import re
 import threading
 from collections.abc import Collection
-from pathlib import PurePosixPath
 
 from computeagent.networks.base import NetworkError
-from computeagent.networks.bridge.commands import Commands
-from computeagent.networks.ovn.switch import ANSWER_S, Switch
+from computeagent.networks.ovn.datapath import IN_KERNEL, IN_USER_SPACE, Datapath
+from computeagent.networks.ovn.switch import Switch
 
-IN_USER_SPACE, IN_KERNEL = "netdev@ovs-netdev", "system@ovs-system"
 _LIMIT = re.compile(r"zone=(\d+),limit=(\d+)")
 
 
 class ConnectionLimits:
-    """`max_connections` of each guest; 0: as many as there is room for. `database`: see `Switch`; the control socket
-    of the switch is beside it. Used by several threads.
-    """
+    """`max_connections` of each guest; 0: as many as there is room for. Used by several threads."""
 
-    def __init__(self, commands: Commands, switch: Switch, database: str, max_connections: int) -> None:
-        self._commands, self._switch, self._maximum = commands, switch, max_connections
-        socket = database.removeprefix("unix:")
-        where = ("env", f"OVS_RUNDIR={PurePosixPath(socket).parent}") if socket != database else ()
-        self._program = (*where, "ovs-appctl", f"--timeout={ANSWER_S}", "--target=ovs-vswitchd")
+    def __init__(self, datapath: Datapath, switch: Switch, max_connections: int) -> None:
+        self._datapath, self._switch, self._maximum = datapath, switch, max_connections
         self._lock = threading.Lock()
 
     def ensure(self, port_ids: Collection[str]) -> None:
@@ -56,5 +49,5 @@ class ConnectionLimits:
             self._ask("ct-set-limits", *(f"zone={zone},limit={self._maximum}" for zone in sorted(zones)))
 
     def _ask(self, verb: str, *words: str) -> str:
-        datapath = IN_USER_SPACE if self._switch.is_in_user_space else IN_KERNEL
-        return self._commands.run((*self._program, f"dpctl/{verb}", datapath, *words))
+        name = IN_USER_SPACE if self._switch.is_in_user_space else IN_KERNEL
+        return self._datapath.ask((f"dpctl/{verb}", name, *words))

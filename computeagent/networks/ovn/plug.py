@@ -10,6 +10,7 @@ from computeagent.networks.bridge.commands import BatchLine, Commands
 from computeagent.networks.bridge.links import links_there
 from computeagent.networks.bridge.names import SERVICE_PREFIX, own_namespaces, service_namespace
 from computeagent.networks.bridge.namespaces import namespace_remove, namespaces_there
+from computeagent.networks.ovn.datapath import Datapath
 from computeagent.networks.ovn.limits import ConnectionLimits
 from computeagent.networks.ovn.service_namespaces import has_service, service_ensure, service_link
 from computeagent.networks.ovn.switch import READY_S, Switch
@@ -39,7 +40,8 @@ class OvnPlug:
         self._place = place
         self._commands = Commands(place.prefix)
         self._switch = Switch(self._commands, host, database, ready_s=ready_s)
-        self._limits = ConnectionLimits(self._commands, self._switch, database, max_connections)
+        self._datapath = Datapath(self._commands, database)
+        self._limits = ConnectionLimits(self._datapath, self._switch, max_connections)
         self._lock = threading.Lock()
         self._ports: dict[str, HostPort] = {}
         self._networks: dict[str, NetworkSpec] = {}
@@ -52,6 +54,7 @@ class OvnPlug:
         """As HostPlug says."""
         self._physical_networks = self._switch.probe()
         self._in_user_space = self._switch.is_in_user_space
+        self._datapath.probe(is_in_user_space=self._in_user_space)
 
     def close(self) -> None:
         """Nothing is held."""

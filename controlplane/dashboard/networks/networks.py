@@ -15,17 +15,18 @@ from controlplane.dashboard.lists.pages import list_response
 from controlplane.dashboard.networks.forms import NetworkEditForm, NetworkPageForm
 from controlplane.dashboard.networks.listing import NETWORKS
 from controlplane.dashboard.networks.tags import tags_asked
-from controlplane.dashboard.networks.topology import TopologyNode, bounded, drawing
+from controlplane.dashboard.networks.topology import MAX_CHILDREN, drawing
 from controlplane.dashboard.pages import page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Forbidden, KilonovaError
 from controlplane.kernel.texts import gettext_noop
 from servers.networks.domain.names import PortOwner
 from servers.networks.domain.tags import tags_text
+from servers.networks.selectors.network_topology import network_topology
 from servers.networks.selectors.networks import network_get, owns_network
 from servers.networks.selectors.subnets import subnets_visible
 from servers.networks.selectors.tags import TaggedKind, owns_tags
-from servers.networks.selectors.topology import JoinedPort, JoinedRouter, port_counts, ports_joined, routers_joined
+from servers.networks.selectors.topology import port_counts, ports_joined
 from servers.networks.services.networks import network_create, network_delete, network_update
 from servers.networks.services.subnets import subnet_create
 from servers.networks.services.tags import with_tags
@@ -51,7 +52,8 @@ def network_list(request: HttpRequest, caller: Caller) -> HttpResponseBase:
 def network_detail(request: HttpRequest, caller: Caller, network_id: uuid.UUID) -> HttpResponse:
     """One network: what hangs on it, its subnets and ports."""
     network = network_get(caller=caller, network_id=network_id)
-    ports, routers = ports_joined(caller, network.pk), routers_joined(caller, network.pk)
+    ports = ports_joined(caller, network.pk)
+    tree = network_topology(caller=caller, network_id=network.pk, limit=MAX_CHILDREN)
     subnets = list(subnets_visible(caller).filter(network=network.pk).order_by("created_at", "pk"))
     count = port_counts(caller, [network.pk]).get(network.pk, 0)
     context = {
@@ -60,45 +62,9 @@ def network_detail(request: HttpRequest, caller: Caller, network_id: uuid.UUID) 
         "ports": [(one, OWNER_WORDS.get(PortOwner(one.port.owner), ""), owns_tags(caller, one.port)) for one in ports],
         "port_count": count,
         "owns": owns_network(caller, network) and caller.can_write,
-        "drawing": drawing(_tree(network, subnets, ports, routers)),
+        "drawing": drawing(tree, here=network.pk),
     }
     return show(request, caller, "dashboard/networks/network_detail.html", SECTION, **context)
-
-
-def _tree(network: Any, subnets: list[Any], ports: list[JoinedPort], routers: list[JoinedRouter]) -> list[TopologyNode]:
-    """From outside in: what the first router leads to, that router, the network, its guests and other routers."""
-    others = [_router_node(one) for one in routers[1:]]
-    guests = [
-        TopologyNode(
-            "guest",
-            _cut(one.instance_name or one.port.name or one.port.mac),
-            _cut(", ".join(one.addresses) + "".join(f" · {address}" for address in one.floating), 60),
-            f"/instances/{one.port.instance_uuid}/" if one.instance_name else "",
-        )
-        for one in ports
-        if one.port.owner in (PortOwner.INSTANCE, PortOwner.NOBODY)
-    ]
-    ranges = ", ".join(subnet.cidr for subnet in subnets) or _("no subnet")
-    own = TopologyNode(
-        "network", _cut(network.name or str(network.pk)), _cut(ranges, 60), "", bounded([*others, *guests])
-    )
-    if not routers:
-        return [own]
-    return [_from_outside(routers[0], own)]
-
-
-def _from_outside(joined: JoinedRouter, below: TopologyNode) -> TopologyNode:
-    router = _router_node(joined, (below,))
-    outside = joined.router.external_network
-    if outside is None:
-        return router
-    address = ", ".join(joined.gateway.addresses) if joined.gateway else ""
-    return TopologyNode("outside", _cut(outside.name), _cut(address, 60), f"/networks/{outside.pk}/", (router,))
-
-
-def _router_node(joined: JoinedRouter, children: tuple[TopologyNode, ...] = ()) -> TopologyNode:
-    label = _cut(joined.router.name or str(joined.router.pk))
-    return TopologyNode("router", label, joined.address, f"/routers/{joined.router.pk}/", children)
 
 
 def own_network(caller: Caller, network_id: uuid.UUID) -> Any:
@@ -110,10 +76,6 @@ def own_network(caller: Caller, network_id: uuid.UUID) -> Any:
             % {"network": network}
         )
     return network
-
-
-def _cut(text: str, limit: int = 30) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -14,6 +14,7 @@ from controlplane.dashboard.networks.rule_form import OTHER, PRESETS
 from controlplane.dashboard.pages import page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.ids import parse_uuid
 from servers.networks.selectors.reachability import OUTSIDE, port_reachability
 from servers.networks.selectors.topology import JoinedPort, ports_for_floating
 
@@ -68,7 +69,7 @@ class ReachabilityForm(forms.Form):
 @page("reachability:read")
 def reachability_page(request: HttpRequest, caller: Caller) -> HttpResponse:
     """The question, and once it is asked the answer with each link of the chain. It reads rows and sends nothing."""
-    ports = ports_for_floating(caller)
+    ports = ports_for_floating(caller, named=parse_uuid(request.GET.get("to", "")))
     is_asked = "what" in request.GET
     form = ReachabilityForm(request.GET if is_asked else None, ports=ports, initial=request.GET.dict())
     found = None

@@ -17,11 +17,12 @@ from controlplane.dashboard.lists.pages import list_response
 from controlplane.dashboard.networks.pairs_of_lines import pairs_of_routes, routes_field, routes_of_pairs
 from controlplane.dashboard.networks.router_listing import ROUTERS
 from controlplane.dashboard.networks.tags import tags_asked, tags_field
-from controlplane.dashboard.networks.topology import TopologyNode, bounded, drawing
+from controlplane.dashboard.networks.topology import MAX_CHILDREN, drawing
 from controlplane.dashboard.pages import page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import KilonovaError
 from servers.networks.domain.tags import tags_text
+from servers.networks.selectors.network_topology import router_topology
 from servers.networks.selectors.networks import networks_visible, sees_all
 from servers.networks.selectors.routers import gateway_of, legs_of, router_get
 from servers.networks.selectors.subnets import subnets_visible
@@ -206,20 +207,12 @@ def _subnets(caller: Caller) -> list[Any]:
 def _detail_shown(request: HttpRequest, caller: Caller, router_id: uuid.UUID, form: LegForm | None) -> HttpResponse:
     router = router_get(caller=caller, router_id=router_id)
     gateway, legs = gateway_of(router), legs_of(router)
-    networks = tuple(
-        TopologyNode("network", leg.network_name[:30], ", ".join(leg.addresses), f"/networks/{leg.network_id}/")
-        for leg in legs
-    )
-    own = TopologyNode("router", (router.name or str(router.pk))[:30], "", "", bounded(networks))
-    outside = router.external_network
-    if outside is not None:
-        address = ", ".join(gateway.addresses) if gateway else ""
-        own = TopologyNode("outside", outside.name[:30], address, f"/networks/{outside.pk}/", (own,))
+    tree = router_topology(caller=caller, router_id=router_id, limit=MAX_CHILDREN)
     context = {
         "router": router,
         "gateway": gateway,
         "legs": legs,
-        "drawing": drawing([own]),
+        "drawing": drawing(tree, here=router.pk),
         "form": form or LegForm(subnets=_subnets(caller)),
         "is_open": form is not None,
     }

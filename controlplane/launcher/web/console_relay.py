@@ -60,6 +60,14 @@ class Open:
     over: "asyncio.Future[str]"
 
 
+@dataclass(slots=True)
+class Early:
+    """A host that came before its browser. `taken`: the browser has it; False: it waits no more."""
+
+    end: ConsoleEnd
+    taken: "asyncio.Future[bool]"
+
+
 class Borrowed:
     """A WebSocket's end whose request lasts until it is let go of."""
 
@@ -82,7 +90,7 @@ class ConsoleRelay:
 
     def __init__(self) -> None:
         self._open: dict[uuid.UUID, Open] = {}
-        self._early: dict[uuid.UUID, ConsoleEnd] = {}
+        self._early: dict[uuid.UUID, Early] = {}
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="consoles-rows")
         self._holder = ""
         self._starting = asyncio.Lock()
@@ -118,6 +126,9 @@ class ConsoleRelay:
         for here in self._open.values():
             if not here.over.done():
                 here.over.set_result(RESTART)
+        for early in self._early.values():
+            if not early.taken.done():
+                early.taken.set_result(False)
 
     async def browser(self, end: BrowserEnd, session: OpenedConsole) -> None:
         """Go on with the connection of whoever opened the session, until it is over."""
@@ -125,8 +136,10 @@ class ConsoleRelay:
         here = Open(session.session_id, session.host, session.is_read_only, loop.create_future(), loop.create_future())
         self._open[session.session_id] = here
         reach("controlplane.launcher.consoles:browser-came")
-        if (early := self._early.pop(session.session_id, None)) is not None:
-            here.came.set_result(early)
+        early = self._early.pop(session.session_id, None)
+        if early is not None and not early.taken.done():
+            here.came.set_result(early.end)
+            early.taken.set_result(True)
         code, because = LOST, "It broke off."
         try:
             code, because = await self._joined(here, end)
@@ -200,11 +213,17 @@ class ConsoleRelay:
             return
         if here is None:
             # The host is woken by the row, and may be quicker than the browser's connection is on its way to this loop.
-            self._early[session_id] = end
-            await asyncio.sleep(CONNECT_S)
-            if self._early.get(session_id) is not end:
+            early, before = Early(end, asyncio.get_running_loop().create_future()), self._early.get(session_id)
+            if before is not None and not before.taken.done():
+                before.taken.set_result(False)
+            self._early[session_id] = early
+            try:
+                await asyncio.wait([early.taken], timeout=CONNECT_S)
+            finally:
+                if self._early.get(session_id) is early:
+                    del self._early[session_id]
+            if early.taken.done() and early.taken.result():
                 return
-            del self._early[session_id]
         await end.close(LOST, "Nobody waits for it any more.")
 
     async def _hand_on(self, near: ConsoleEnd, session: OpenedConsole) -> None:

@@ -2,7 +2,8 @@
 
 The port is the instance's before its host is asked: cut off anywhere, the guest gets the card with its next start at
 the latest, and until it is told that the host could not do it, the port is not given to anybody else. A port leaves the
-instance when its host says that the guest has let go of the card, and not before.
+instance when its host says that the guest has let go of the card, and not before. What it holds of Placement, such as
+bandwidth, it gives back in that very transaction.
 """
 
 import uuid
@@ -25,9 +26,11 @@ from servers.instances.domain.nics import AUTO, MAX_NICS
 from servers.instances.services.device_requests import device_action_ask, device_at_rest_require
 from servers.instances.services.host_action import row_locked
 from servers.instances.services.nics import NicsDecided, nics_found
+from servers.instances.services.port_allocations import port_allocations_free
 from servers.models import Instance, Port
 from servers.networks.domain.names import VnicType
 from servers.networks.domain.nics import InstanceNics
+from servers.networks.domain.port_resources import resource_groups
 from servers.networks.services.groups import default_group_ensure
 from servers.networks.services.instance_ports import instance_ports_allocate, instance_ports_claim, port_release
 
@@ -124,16 +127,18 @@ def detach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments
         raise NotFound(_("The instance has no interface of port {named!r:.60}.", named=named), field="port")
     if port.vnic_type != VnicType.NORMAL:
         raise Conflict(_("A device of its host leaves the instance only with the instance."), field="port")
-    if port.resource_request:
-        raise Conflict(_("A port that holds bandwidth of its host leaves the instance only with it."), field="port")
     device_at_rest_require(row, PORT_ID, port.pk, field="port")
     device_action_ask(row, rule, caller, arguments={PORT_ID: str(port.pk)}, changes=NO_DEFAULT)
 
 
 def detach_done(lease: WorkLease) -> None:
-    """The guest has let go of the card."""
+    """The guest has let go of the card: the port leaves the instance, with what it holds of Placement."""
     arguments = Work.objects.values_list("arguments", flat=True).get(pk=lease.work_id)
-    port_release(instance_uuid=lease.subject, port_id=uuid.UUID(arguments[PORT_ID]))
+    port_id = uuid.UUID(arguments[PORT_ID])
+    asked = Port.objects.filter(pk=port_id, instance_uuid=lease.subject).values_list("resource_request", flat=True)
+    groups = resource_groups(asked.first() or {})
+    port_release(instance_uuid=lease.subject, port_id=port_id)
+    port_allocations_free(instance_uuid=lease.subject, groups=groups)
 
 
 def attach_failed(instance: Instance, is_overdue: bool) -> None:

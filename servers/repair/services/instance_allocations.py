@@ -1,10 +1,12 @@
-"""This module compares what an instance holds in Placement with what it should hold: its flavor, on its own host,
-nothing else.
+"""This module compares what an instance holds in Placement with what it should hold: what its flavor and its ports ask
+for, on its own host, nothing else.
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from django.db import transaction
@@ -18,7 +20,8 @@ from placement.services import allocations_replace
 from scheduling.domain.request.group_counts import group_count_key
 from scheduling.domain.request.resources import PCPU, derive_resources
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from servers.models import Instance, ServerGroupMember
+from servers.models import Instance, Port, ServerGroupMember
+from servers.networks.domain.port_resources import resource_groups
 from servers.repair.domain.placement_findings import AuditKind, amounts_text
 from servers.states import DELETING_TASKS
 
@@ -44,29 +47,51 @@ def compute_roots() -> dict[uuid.UUID, uuid.UUID]:
     return {view.uuid: view.root_uuid for view in views if view.root_uuid in nodes}
 
 
+def amounts_of_ports(instance_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Counter[str]]:
+    """What the ports of each of these instances ask of Placement, such as bandwidth, by resource class. One query."""
+    found: dict[uuid.UUID, Counter[str]] = {}
+    asking = Port.objects.filter(instance_uuid__in=instance_ids).exclude(resource_request={})
+    for instance_uuid, asked in asking.values_list("instance_uuid", "resource_request"):
+        if instance_uuid is not None:
+            for group in resource_groups(asked):
+                found.setdefault(instance_uuid, Counter()).update(group.resources)
+    return found
+
+
 def mismatch_of(
-    instance: Instance, held: Sequence[AllocationView], roots: Mapping[uuid.UUID, uuid.UUID]
+    instance: Instance,
+    held: Sequence[AllocationView],
+    roots: Mapping[uuid.UUID, uuid.UUID],
+    of_ports: Mapping[str, int] = MappingProxyType({}),
 ) -> Mismatch | None:
     """What is wrong with the allocations of an instance that is on a host; None when nothing is.
 
-    One that is being deleted is left alone: its allocations end with it.
+    One that is being deleted is left alone: its allocations end with it. `of_ports`: see `amounts_of_ports`.
     """
     node = instance.compute_node_uuid
     if not instance.host or node is None or instance.task_state in DELETING_TASKS:
         return None
-    ways, sums = wanted_amounts(instance.flavor, instance.image, is_bfv=instance.is_bfv), _sums(held)
+    of_flavor, sums = wanted_amounts(instance.flavor, instance.image, is_bfv=instance.is_bfv), _sums(held)
+    ways = [dict(Counter(each) + Counter(of_ports)) for each in of_flavor]
     is_elsewhere = any(roots.get(one.provider_uuid, node) != node for one in held)
     if not is_elsewhere and sums in ways:
         return None
     wanted = ways[0] if len(ways) == 1 or PCPU in fleet_usage({node}).get(node, {}) else ways[1]
     names = tuple(sorted({one.provider_name for one in held}))
-    is_by_hand = any(roots.get(one.provider_uuid) != one.provider_uuid for one in held)
-    kind, said = _said(instance, is_elsewhere=is_elsewhere, wanted=wanted, sums=sums, names=names)
+    # What a port asks for is of a card or a bridge, which is a provider below the host's.
+    is_by_hand = bool(of_ports) or any(roots.get(one.provider_uuid) != one.provider_uuid for one in held)
+    kind, said = _said(instance, is_elsewhere=is_elsewhere, wanted=wanted, sums=sums, names=names, of_ports=of_ports)
     return Mismatch(kind, said, wanted, sums, names, BY_HAND if is_by_hand else "")
 
 
 def _said(
-    instance: Instance, *, is_elsewhere: bool, wanted: Mapping[str, int], sums: Mapping[str, int], names: Sequence[str]
+    instance: Instance,
+    *,
+    is_elsewhere: bool,
+    wanted: Mapping[str, int],
+    sums: Mapping[str, int],
+    names: Sequence[str],
+    of_ports: Mapping[str, int],
 ) -> tuple[AuditKind, str]:
     subject = f"instance {instance.name} is on {instance.host}"
     if not sums:
@@ -74,7 +99,8 @@ def _said(
     if is_elsewhere:
         return AuditKind.OTHER_HOST, f"{subject} and holds allocations of {', '.join(names)}"
     flavor = instance.flavor.get("name", "")
-    sentence = f"{subject} and holds {amounts_text(sums)}; its flavor {flavor} needs {amounts_text(wanted)}"
+    whose = f"its flavor {flavor} and its ports need" if of_ports else f"its flavor {flavor} needs"
+    sentence = f"{subject} and holds {amounts_text(sums)}; {whose} {amounts_text(wanted)}"
     return AuditKind.OTHER_AMOUNTS, sentence
 
 
@@ -119,9 +145,9 @@ def instance_allocations_restore(*, instance_id: uuid.UUID, kind: AuditKind) -> 
 
 
 def mismatch_now(instance: Instance, roots: Mapping[uuid.UUID, uuid.UUID]) -> Mismatch | None:
-    """The mismatch as in `mismatch_of`, by the allocations that are there now. One query."""
+    """The mismatch as in `mismatch_of`, by the allocations and ports that are there now. Two queries."""
     held = allocations_by_consumer([instance.pk]).get(instance.pk, [])
-    return mismatch_of(instance, held, roots)
+    return mismatch_of(instance, held, roots, amounts_of_ports([instance.pk]).get(instance.pk, {}))
 
 
 def _state(instance: Instance, wanted: Mapping[str, int]) -> ConsumerState:

@@ -5,6 +5,7 @@ progress explains is no finding: a claim without an owner counts only once it is
 """
 
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import chain
@@ -22,7 +23,13 @@ from servers.repair.domain.placement_findings import AuditFinding, AuditKind, Fi
 from servers.repair.domain.placement_fixes import answer_to
 from servers.repair.selectors.consumers import consumers_without_owner, instance_uuids_seen
 from servers.repair.services.claim_sweep import GRACE_S
-from servers.repair.services.instance_allocations import Mismatch, compute_roots, mismatch_now, mismatch_of
+from servers.repair.services.instance_allocations import (
+    Mismatch,
+    amounts_of_ports,
+    compute_roots,
+    mismatch_now,
+    mismatch_of,
+)
 from servers.states import VmState
 
 # Consumers of other types belong to clients of Placement's API, of which nobody here knows whether they still exist.
@@ -180,7 +187,10 @@ def _instances() -> Iterator[AuditFinding]:
     rows = Instance.objects.filter(deleted_at__isnull=True).exclude(host="").defer("user_data")
     for placed in pages_by_key(rows, size=500):
         held = allocations_by_consumer([one.pk for one in placed])
-        suspects = [one.pk for one in placed if mismatch_of(one, held.get(one.pk, []), roots)]
+        asked = amounts_of_ports([one.pk for one in placed])
+        suspects = [
+            one.pk for one in placed if mismatch_of(one, held.get(one.pk, []), roots, asked.get(one.pk, Counter()))
+        ]
         for pk in suspects:
             if found := _mismatch_settled(pk, roots):
                 yield _instance_finding(*found)

@@ -41,6 +41,7 @@ async def _unknown_words() -> None:
     browser.comes(b"\x63")
     assert await browser.closed == 4001  # refused: the page does not come again, and says why
     await asyncio.gather(*ends)
+    relay.close()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -83,7 +84,32 @@ async def _host_leaves(session_id: uuid.UUID, *, while_typing: bool) -> int:
     else:
         host.comes(b"")
     await asyncio.gather(*ends)
+    relay.close()
     return await browser.closed
+
+
+async def _early_hosts() -> list[int]:
+    """Three hosts that are early, two of them of one session, at a relay that ends once a browser took one."""
+    relay = ConsoleRelay()
+    await relay.start()
+    taken, left = (OpenedConsole(uuid.uuid4(), "h1", relay.holder, is_read_only=False) for _ in range(2))
+    hosts = [PipeEnd(), PipeEnd(), PipeEnd()]
+    ends = [
+        asyncio.create_task(relay.host(one, of)) for one, of in zip(hosts, (taken, taken, left), strict=True)
+    ]  # begun one after the other
+    browser = PipeEnd()
+    ends.append(asyncio.create_task(relay.browser(browser, taken)))
+    assert await browser.went.get() == b""
+    hosts[1].comes(b"of the second")
+    assert await browser.went.get() == b"of the second"
+    relay.close()
+    await asyncio.gather(*ends)
+    return [await one.closed for one in hosts]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_host_that_no_browser_takes_is_let_go_of() -> None:
+    assert asyncio.run(asyncio.wait_for(_early_hosts(), PATIENCE_S)) == [4002, 1000, 4002]
 
 
 def two_serial_sessions() -> tuple[ConsoleSession, ConsoleSession]:

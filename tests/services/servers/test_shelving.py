@@ -13,7 +13,7 @@ from django.db.models import F
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
-from controlplane.kernel.errors import Conflict, Fenced, Forbidden, InvalidFields, NotFound
+from controlplane.kernel.errors import Conflict, Fenced, Forbidden, InvalidFields, NotFound, QuotaExceeded
 from controlplane.work import jobs
 from controlplane.work.models import Work
 from controlplane.work.reconcile import end_overdue
@@ -21,6 +21,7 @@ from controlplane.work.work import works_take
 from placement.models import Allocation
 from scheduling.models import Service
 from servers.catalog.selectors.quota import quota_usage
+from servers.catalog.services.quota import project_quota_limit
 from servers.conductor.unshelve import unshelve_schedule
 from servers.images.services.image_store import image_delete
 from servers.instances.services.act import instance_act
@@ -128,6 +129,22 @@ def test_shelved_instance_leaves_its_host_and_comes_back_on_another(cloud: Cloud
     assert now.image_id != image.pk
     results = InstanceAction.objects.filter(instance_uuid=now.pk).values_list("action", "result")
     assert dict(results) == dict.fromkeys(("create", "shelve", "shelve_offload", "unshelve"), "success")
+
+
+def test_limit_that_was_lowered_keeps_nobody_from_coming_back_since_it_counted_all_the_time(cloud: Cloud) -> None:
+    project = cloud.who.member.project_id
+    cloud.act("shelve")
+    cloud.h1.do(WorkKind.SHELVE)
+    cloud.h1.do(WorkKind.SHELVE_OFFLOAD)
+    project_quota_limit(project_id=project, limits={"instances": 1}, force=False)
+    with pytest.raises(QuotaExceeded, match="1 of 1 in use"):
+        world.create(cloud.who.member)
+    project_quota_limit(project_id=project, limits={"instances": 0, "cores": 0, "ram_mib": 0}, force=True)
+    cloud.off("h1")
+    cloud.act("unshelve")
+    world.pump()
+    cloud.h2.do(WorkKind.UNSHELVE)
+    assert cloud.states() == ("active", "", "h2")
 
 
 def test_setting_says_when_it_leaves_its_host(cloud: Cloud, settings: Any) -> None:

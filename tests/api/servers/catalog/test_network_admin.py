@@ -7,7 +7,7 @@ from django.test import Client
 
 from controlplane.identity.models import Project, User
 from controlplane.identity.selectors import caller_for_user
-from servers.models import IPAllocation, Network, Port, PortGroup, Subnet
+from servers.models import Instance, IPAllocation, Network, Port, PortGroup, Subnet
 from servers.networks.services.floating_ips import floating_ip_create
 from servers.networks.services.groups import security_group_create
 from servers.networks.services.ports import ports_create
@@ -122,6 +122,69 @@ def test_what_a_port_asks_of_placement_is_given_changed_and_refused_at_its_field
     assert browser.post(path, {**body, "resource_request": "{}"}).status_code == 302
     row.refresh_from_db()
     assert row.resource_request == {}
+
+
+def test_new_port_takes_its_type_and_groups_and_is_refused_at_their_fields(browser, project):
+    net = network(project_id=project.pk, physical_network="physnet1")
+    subnet(net)
+    boss = caller_for_user(user=User.objects.get(), project_id=project.pk)
+    web = security_group_create(caller=boss, name="web")
+    theirs = security_group_create(caller=boss, project_id=Project.objects.create(name="other").pk, name="theirs")
+    path = "/admin/servers/port/add/"
+    shown = browser.get(path)
+    body = {**filled(shown), "network": str(net.pk), "project": str(project.pk), **EMPTY}
+    assert body["vnic_type"] == "normal"
+    for groups, said in (
+        (str(theirs.pk), f"Security group {theirs.pk} does not exist."),
+        ("web, wbe", "Security group wbe does not exist."),
+    ):
+        refused = browser.post(path, {**body, "groups": groups})
+        assert refused.context["adminform"].form.errors["groups"] == [said]
+        assert 'value="' + groups in refused.content.decode()
+    for vnic_type, within, said in (
+        ("drect", net, "Select a valid choice."),
+        ("direct", network(project_id=project.pk, name="inner"), "is a device on a physical network"),
+    ):
+        refused = browser.post(path, {**body, "vnic_type": vnic_type, "network": str(within.pk)})
+        assert said in str(refused.context["adminform"].form.errors["vnic_type"])
+    nobody = browser.post(path, {**body, "project": "", "groups": "web"})
+    assert "A port of no project is in no group" in str(nobody.context["adminform"].form.errors["groups"])
+    assert not Port.objects.exists()
+    for name, groups in (("a", f"web, default, {web.pk}"), ("b", "none"), ("c", "")):
+        answer = browser.post(path, {**body, "name": name, "vnic_type": "direct", "groups": groups})
+        assert answer.status_code == 302, answer.context["errors"]
+    made = {port.name: port for port in Port.objects.all()}
+    assert {port.vnic_type for port in made.values()} == {"direct"}
+    found = {name: sorted(port.groups.values_list("name", flat=True)) for name, port in made.items()}
+    assert found == {"a": ["default", "web"], "b": [], "c": ["default"]}
+
+
+def test_admin_leads_to_ports_to_the_drawing_and_to_the_question_who_reaches_what(browser, project):
+    boss = caller_for_user(user=User.objects.get(), project_id=project.pk)
+    inner, router = inside(boss), router_create(caller=boss, name="edge")
+    guest = Instance.objects.create(
+        project_id=project.pk, user_id=boss.user_id, name="web-1", flavor={}, flavor_id=inner.pk, vcpus=1,
+        memory_mib=64, vm_state="active",
+    )  # fmt: skip
+    port = guest_port(boss, inner, instance_uuid=guest.pk)
+    asked_for = f"/reachability/?to={port.pk}"
+    shown = {
+        f"servers/instance/{guest.pk}": [f"/admin/servers/port/{port.pk}/change/", port.addresses[0], asked_for],
+        f"servers/port/{port.pk}": [asked_for],
+        f"servers/network/{inner.network_id}": [f'/networks/{inner.network_id}/">What hangs on what'],
+        f"servers/router/{router.pk}": [f'/routers/{router.pk}/">What hangs on what'],
+    }
+    for row, wanted in shown.items():
+        page = browser.get(f"/admin/{row}/change/").content.decode()
+        for words in wanted:
+            assert words in page, (row, words)
+    for path in (asked_for, f"/networks/{inner.network_id}/", f"/routers/{router.pk}/"):
+        answer = browser.get(path)
+        assert answer.status_code == 200, answer.content
+    chosen = browser.get(asked_for).context["form"]
+    assert str(port.pk) in dict(chosen.fields["to"].choices)
+    for empty in ("network", "router", "port"):
+        assert "What hangs on what" not in browser.get(f"/admin/servers/{empty}/add/").content.decode()
 
 
 def filled(page) -> dict[str, object]:

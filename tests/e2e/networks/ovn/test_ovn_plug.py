@@ -10,6 +10,7 @@ import pytest
 
 from computeagent.networks.base import NetworkAbilities, NetworkError, NetworkPlace, tap_name
 from computeagent.networks.bridge.commands import Commands
+from computeagent.networks.ovn.datapath import Datapath
 from computeagent.networks.ovn.limits import ConnectionLimits
 from computeagent.networks.ovn.plug import OvnPlug
 from computeagent.networks.ovn.switch import Switch
@@ -178,13 +179,13 @@ def test_each_port_has_its_share_of_connections_and_no_more(world: OvnWorld) -> 
 def test_a_guest_fills_the_table_of_connections_no_further(world: OvnWorld) -> None:
     chassis, guest = world.site.chassis[0], world["a1"]
     switch = Switch(Commands(()), chassis.name, f"unix:{chassis.socket}")
-    held = ConnectionLimits(Commands(()), switch, f"unix:{chassis.socket}", 10)
+    held = ConnectionLimits(Datapath(Commands(()), f"unix:{chassis.socket}"), switch, 10)
     held.ensure(["a1"])
     guest.run(sys.executable, "-c", FLOOD, "10.9.0.12", "60")
     said = chassis.appctl("dpctl/ct-get-limits", f"zone={zones(chassis)['a1']}")
     assert "limit=10,count=10" in said, said
     assert world["b1"].pings("10.9.0.13"), "others have theirs"
-    ConnectionLimits(Commands(()), switch, f"unix:{chassis.socket}", 0).ensure(["a1"])
+    ConnectionLimits(Datapath(Commands(()), f"unix:{chassis.socket}"), switch, 0).ensure(["a1"])
     assert limits(chassis) == {}
     assert guest.pings("10.9.0.12")
 
