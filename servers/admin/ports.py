@@ -23,7 +23,7 @@ from servers.models import IPAllocation, Port, SecurityGroup
 from servers.networks.domain.names import VnicType
 from servers.networks.domain.ports import AddressRequest, PortRequest
 from servers.networks.selectors.tags import TaggedKind
-from servers.networks.services.groups import default_group_ensure
+from servers.networks.services.groups import default_group_make
 from servers.networks.services.instance_groups import group_of_reference
 from servers.networks.services.port_changes import port_delete, port_update
 from servers.networks.services.ports import ports_create
@@ -82,7 +82,7 @@ class PortRowForm(TaggedForm):
             return None if not text else ()
         if project is None:
             raise InvalidFields({"groups": [phrase("A port of no project is in no group: choose a project.")]})
-        default_group_ensure(project_id=project.pk)  # it may be named before the project has its first port
+        default_group_make(project_id=project.pk)  # it may be named before the project has its first port
         names = dict.fromkeys(name.strip() for name in text.split(","))
         with refused_at("groups"):
             found = [group_of_reference(project_id=project.pk, reference=name).pk for name in names]

@@ -46,6 +46,7 @@ READS = {
     "decision_replay",
     "enrolment_command",
     "flavor_fields",
+    "group_of_reference",
     "guest_password_read",
     "host_of",
     "image_chunks",
