@@ -33,6 +33,8 @@ FILLED = {
     "max_server_per_host": ["2"], "policy": ["affinity"], "public_key": ["ssh"], "size_gib": ["3"], "mtu": ["1500"],
     "user_data": ["#!/bin/sh\r\n"], "group": [ID], "networks": [ID], "security_groups": [ID], "image": [ID],
     "without_config_drive": ["on"], "boot_from": ["new"], "flavor": [ID], "min_count": ["2"], "vcpus": ["1"],
+    "network": [ID], "mac": ["52:54:00:00:00:01"], "fixed_addresses": ["10.1.0.7\n10.1.0.0/24"],
+    "allowed_pairs": ["10.1.0.9 52:54:00:00:00:02"], "has_security": ["on"], "vnic_type": ["normal"],
     "pools": ["10.1.0.5 10.1.0.9"], "routes": ["10.9.0.0/16 10.1.0.7"],
     "password": ["hunter2"], "admin_pass": ["hunter2"], "username": ["u"], "email": ["u@example.org"],
     "state": ["error"], "reason": ["r"], "quota_cores": ["5"], "external_network": [ID], "is_active": ["on"],

@@ -279,7 +279,6 @@ PAGES = {
     "/routers/{router}/edit/": (200, 200, 403, 404),
     "/floating-ips/": (200, 200, 200, 200),
     "/subnets/{subnet}/edit/": (200, 200, 403, 404),
-    "/ports/{guest}/tags/": (200, 200, 403, 404),
     "/floating-ips/{floating}/tags/": (200, 200, 403, 404),
 }
 """Status for each of PERSONS."""
@@ -306,7 +305,7 @@ POSTS: dict[str, dict[str, str]] = {
     "/floating-ips/{floating}/unpoint/": {},
     "/floating-ips/{floating}/delete/": {},
     "/subnets/{subnet}/edit/": {"tags": "stolen"},
-    "/ports/{guest}/tags/": {"tags": "stolen"},
+    "/ports/{guest}/edit/": {"tags": "stolen"},
     "/floating-ips/{floating}/tags/": {"tags": "stolen"},
 }
 
@@ -377,7 +376,7 @@ def test_tags_are_chips_and_a_line_of_the_form(people: People, as_person: AsPers
         f"/security-groups/{group.pk}/edit/": (group, "/security-groups/"),
         f"/floating-ips/{world.floating.pk}/tags/": (world.floating, "/floating-ips/"),
         f"/subnets/{world.subnet.pk}/edit/": (world.subnet, ""),
-        f"/ports/{world.port.pk}/tags/": (world.port, ""),
+        f"/ports/{world.port.pk}/edit/": (world.port, "/ports/"),
     }
     for address, (row, listed) in rows.items():
         form = {field.name: field.value() for field in client.get(address).context["form"] if field.value()}

@@ -17,25 +17,21 @@ from controlplane.dashboard.networks.listing import NETWORKS
 from controlplane.dashboard.networks.tags import tagged_form_saved
 from controlplane.dashboard.networks.topology import TopologyNode, bounded, drawing
 from controlplane.dashboard.pages import page, show
+from controlplane.dashboard.ports.listing import PortRow
 from controlplane.identity.domain import Caller
+from controlplane.identity.policy import allows
 from controlplane.kernel.errors import Forbidden
-from controlplane.kernel.texts import gettext_noop
 from servers.networks.domain.names import PortOwner
 from servers.networks.domain.tags import tags_text
-from servers.networks.selectors.networks import network_get, owns_network
+from servers.networks.selectors.networks import may_have_ports, network_get, owns_network
 from servers.networks.selectors.subnets import subnets_visible
-from servers.networks.selectors.tags import TaggedKind, owns_tags
+from servers.networks.selectors.tags import TaggedKind
 from servers.networks.selectors.topology import JoinedPort, JoinedRouter, port_counts, ports_joined, routers_joined
 from servers.networks.services.networks import network_create, network_delete, network_update
 from servers.networks.services.subnets import subnet_create
 
 PAGE_SIZE = 50
 SECTION = "networks"
-OWNER_WORDS = {
-    PortOwner.ROUTER_INTERFACE: gettext_noop("a router"),
-    PortOwner.ROUTER_GATEWAY: gettext_noop("a router's gateway"),
-    PortOwner.FLOATING_IP: gettext_noop("a floating address"),
-}
 
 
 @require_safe
@@ -56,9 +52,10 @@ def network_detail(request: HttpRequest, caller: Caller, network_id: uuid.UUID) 
     context = {
         "network": network,
         "subnets": subnets,
-        "ports": [(one, OWNER_WORDS.get(PortOwner(one.port.owner), ""), owns_tags(caller, one.port)) for one in ports],
+        "ports": [PortRow(one) for one in ports],
         "port_count": count,
         "owns": owns_network(caller, network) and caller.can_write,
+        "takes_ports": may_have_ports(caller, network) and allows(caller, "ports:write"),
         "drawing": drawing(_tree(network, subnets, ports, routers)),
     }
     return show(request, caller, "dashboard/networks/network_detail.html", SECTION, **context)

@@ -1,8 +1,8 @@
-"""Tags in the forms of what networks are made of, and the page that changes the tags of what has no other form."""
+"""Tags in the forms of what networks are made of, and the page of those of a floating address, which has no form."""
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django import forms
 from django.db.models import Model
@@ -16,8 +16,7 @@ from controlplane.dashboard.pages import page, show
 from controlplane.identity.domain import Caller
 from servers.networks.domain.tags import tags_of_text, tags_text
 from servers.networks.selectors.floating_ips import floating_ip_get
-from servers.networks.selectors.ports import port_get
-from servers.networks.selectors.tags import TaggedKind, TaggedRow, own_tags_require
+from servers.networks.selectors.tags import TaggedKind, own_tags_require
 from servers.networks.services.tags import with_tags
 
 ROW = TypeVar("ROW", bound=Model)
@@ -60,38 +59,15 @@ class TagsForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@page("ports:write")
-def port_tags(request: HttpRequest, caller: Caller, port_id: uuid.UUID) -> HttpResponse:
-    """Of a port."""
-    row = port_get(caller=caller, port_id=port_id)
-    own_tags_require(caller, row)
-    above = (f"/networks/{row.network_id}/" if row.network_id else "", row.network_name)
-    return _edited(request, caller, "networks", TaggedKind.PORT, row, name=row.name or row.mac, above=above)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
 @page("floating_ips:write")
 def floating_ip_tags(request: HttpRequest, caller: Caller, floating_ip_id: uuid.UUID) -> HttpResponse:
     """Of a floating address."""
     row = floating_ip_get(caller=caller, floating_ip_id=floating_ip_id)
     own_tags_require(caller, row)
-    return _edited(request, caller, "floating-ips", TaggedKind.FLOATING_IP, row, name=row.address, above=("", ""))
-
-
-def _edited(
-    request: HttpRequest,
-    caller: Caller,
-    section: str,
-    kind: TaggedKind,
-    row: TaggedRow,
-    *,
-    name: str,
-    above: tuple[str, str],
-) -> HttpResponse:
-    """The form, or what it asks for and then the page `above` the row: its address and name; none: the list."""
     form = TagsForm(request.POST or None, initial={"tags": tags_text(row.tags)})
-    back = above[0] or f"/{section}/"
-    if tagged_form_saved(request, caller, form, lambda: row, changed_text, kind=kind, tags_before=row.tags):
-        return redirect(back)
-    context: dict[str, Any] = {"form": form, "name": name, "back": back, "above": above}
-    return show(request, caller, "dashboard/networks/tags_form.html", section, **context)
+    saved = tagged_form_saved(
+        request, caller, form, lambda: row, changed_text, kind=TaggedKind.FLOATING_IP, tags_before=row.tags
+    )
+    if saved is not None:
+        return redirect("floating-ips")
+    return show(request, caller, "dashboard/networks/tags_form.html", "floating-ips", form=form, name=row.address)

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count
@@ -49,16 +49,17 @@ class JoinedRouter:
 def ports_joined(caller: Caller, network_id: uuid.UUID) -> list[JoinedPort]:
     """The first ports of the network that the caller may know of. Three queries at most."""
     rows = ports_visible(caller).filter(network=network_id).select_related("router").order_by("created_at", "pk")
-    return _named(list(rows[:MAX_PORTS]))
+    return ports_named(list(rows[:MAX_PORTS]))
 
 
 def instance_ports_joined(caller: Caller, instance_id: uuid.UUID) -> list[JoinedPort]:
     """The cards of an instance, in their order. Three queries at most."""
     rows = ports_visible(caller).filter(instance_uuid=instance_id).select_related("router").prefetch_related("groups")
-    return _named(list(rows.order_by("position", "created_at", "pk")))
+    return ports_named(list(rows.order_by("position", "created_at", "pk")))
 
 
-def _named(ports: list[Port]) -> list[JoinedPort]:
+def ports_named(ports: Sequence[Port]) -> list[JoinedPort]:
+    """These ports with the names of their instances and their floating addresses. Two queries at most."""
     ids = {port.instance_uuid for port in ports} - {None}
     names = dict(Instance.objects.filter(pk__in=ids, deleted_at=None).values_list("pk", "name")) if ids else {}
     floating: dict[uuid.UUID | None, list[str]] = defaultdict(list)
@@ -95,7 +96,7 @@ def ports_for_floating(caller: Caller) -> list[JoinedPort]:
     if not caller.sees_all:
         mine = mine.filter(project=caller.project_id)
     rows = mine.filter(network__is_external=False, allocations__isnull=False).distinct()
-    return _named(list(rows.order_by("created_at", "pk")[:MAX_FLOATING_PORTS]))
+    return ports_named(list(rows.order_by("created_at", "pk")[:MAX_FLOATING_PORTS]))
 
 
 def instance_names(instance_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
