@@ -171,6 +171,7 @@ urlpatterns = [
     path("routers/<uuid:router_id>/", routers.router_detail, name="router"),
     path("routers/<uuid:router_id>/edit/", routers.router_edit, name="router-edit"),
     path("routers/<uuid:router_id>/delete/", routers.router_delete_view, name="router-delete"),
+    path("routers/<uuid:router_id>/move/", routers.router_move_view, name="router-move"),
     path("routers/<uuid:router_id>/legs/", routers.router_leg_add, name="router-leg-add"),
     path("routers/<uuid:router_id>/legs/<uuid:port_id>/delete/", routers.router_leg_remove, name="router-leg-remove"),
     path("floating-ips/", floating_ips.floating_ip_list, name="floating-ips"),

@@ -1,6 +1,7 @@
 """Pages of routers: what they join, and what they lead to."""
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -20,11 +21,13 @@ from controlplane.dashboard.networks.tags import tagged_form_saved, tags_field
 from controlplane.dashboard.networks.topology import TopologyNode, bounded, drawing
 from controlplane.dashboard.pages import page, show
 from controlplane.identity.domain import Caller
+from controlplane.identity.policy import allows
 from servers.networks.domain.tags import tags_text
 from servers.networks.selectors.networks import networks_visible, sees_all
-from servers.networks.selectors.routers import gateway_of, legs_of, router_get
+from servers.networks.selectors.routers import gateway_of, legs_of, router_get, router_hosts, router_needs
 from servers.networks.selectors.subnets import subnets_visible
 from servers.networks.selectors.tags import TaggedKind
+from servers.networks.services.router_hosts import router_move
 from servers.networks.services.router_legs import router_interface_add, router_interface_remove
 from servers.networks.services.routers import router_create, router_delete, router_update
 
@@ -84,6 +87,17 @@ class LegForm(forms.Form):
         super().__init__(data, **more)
         field: Any = self.fields["subnet"]
         field.choices = [(str(one.pk), f"{one.network.name}: {one.cidr}") for one in subnets]
+
+
+class MoveForm(forms.Form):
+    """Where a router of bridges is to live."""
+
+    host = forms.ChoiceField(label=gettext_lazy("Host"), required=False)
+
+    def __init__(self, data: Any = None, *, hosts: Iterable[str], **more: Any) -> None:
+        super().__init__(data, **more)
+        field: Any = self.fields["host"]
+        field.choices = [("", gettext("the best of the others")), *((one, one) for one in hosts)]
 
 
 @require_safe
@@ -156,6 +170,23 @@ def router_delete_view(request: HttpRequest, caller: Caller, router_id: uuid.UUI
 
 
 @require_POST
+@page("routers:move")
+def router_move_view(request: HttpRequest, caller: Caller, router_id: uuid.UUID) -> HttpResponse:
+    """Let another host carry it; a refusal stands in the form."""
+    router = router_get(caller=caller, router_id=router_id)
+    form = MoveForm(request.POST, hosts=_other_hosts(router))
+    moved = form_saved(
+        request,
+        form,
+        lambda: router_move(caller=caller, router_id=router_id, host=form.cleaned_data["host"]),
+        lambda row: gettext("%(name)s lives on %(host)s now.") % {"name": row, "host": row.host},
+    )
+    if moved is not None:
+        return redirect("router", router_id=router_id)
+    return _detail_shown(request, caller, router_id, None, move=form)
+
+
+@require_POST
 @page("routers:write")
 def router_leg_add(request: HttpRequest, caller: Caller, router_id: uuid.UUID) -> HttpResponse:
     """Join one more subnet; a refusal stands in the form."""
@@ -195,7 +226,25 @@ def _subnets(caller: Caller) -> list[Any]:
     return list(rows.select_related("network").order_by("network__name", "cidr")[:MAX_CHOICES])
 
 
-def _detail_shown(request: HttpRequest, caller: Caller, router_id: uuid.UUID, form: LegForm | None) -> HttpResponse:
+def _other_hosts(router: Any) -> list[str]:
+    """Those that the router is not on, whether they can carry it or not: the service says why not."""
+    return sorted(host.name for host in router_hosts() if host.name != router.host)
+
+
+def _move_form(caller: Caller, router: Any) -> MoveForm | None:
+    """None for who may not move it, and for a router that lives on no single host."""
+    may = allows(caller, "routers:move") and router_needs([router.pk])[router.pk].is_bridged
+    return MoveForm(hosts=_other_hosts(router)) if may else None
+
+
+def _detail_shown(
+    request: HttpRequest,
+    caller: Caller,
+    router_id: uuid.UUID,
+    form: LegForm | None,
+    *,
+    move: MoveForm | None = None,
+) -> HttpResponse:
     router = router_get(caller=caller, router_id=router_id)
     gateway, legs = gateway_of(router), legs_of(router)
     networks = tuple(
@@ -214,5 +263,6 @@ def _detail_shown(request: HttpRequest, caller: Caller, router_id: uuid.UUID, fo
         "drawing": drawing([own]),
         "form": form or LegForm(subnets=_subnets(caller)),
         "is_open": form is not None,
+        "move": move or _move_form(caller, router),
     }
     return show(request, caller, "dashboard/networks/router_detail.html", SECTION, **context)
