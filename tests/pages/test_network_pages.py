@@ -154,8 +154,10 @@ def test_a_network_is_changed_gets_a_subnet_and_goes(people: People, as_person: 
     assert client.post(f"{address}edit/", changed).status_code == 302
     same = client.post(f"{address}subnets/new/", {"cidr": "10.1.0.0/25"})
     assert "overlaps with another subnet" in same.text
-    assert client.post(f"{address}subnets/new/", {"cidr": "10.2.0.0/24", "gateway": "-"}).status_code == 302
+    named = {"cidr": "10.2.0.0/24", "gateway": "-", "name": "second", "description": "For mail"}
+    assert client.post(f"{address}subnets/new/", named).status_code == 302
     second = Subnet.objects.get(cidr="10.2.0.0/24")
+    assert (second.name, second.description) == ("second", "For mail")
     assert (second.gateway, Network.objects.get(pk=subnet.network_id).name) == (None, "azure")
     assert client.post(f"/subnets/{second.pk}/delete/").status_code == 302
     assert client.post(f"{address}delete/").status_code == 302

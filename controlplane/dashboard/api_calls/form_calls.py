@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.forms import ValidationError
@@ -18,6 +18,7 @@ from controlplane.dashboard.api_calls.network_readers import (
     groups_of_port,
     name_servers,
     network_tags,
+    of_new_subnet,
     of_subnet,
     routes,
     security_of_new_port,
@@ -140,7 +141,9 @@ _NETWORK_SWITCHES = ("is_shared", "is_external", "is_default")
 
 @dataclass(frozen=True, slots=True)
 class FormCall:
-    """`path` has the names of the page's address in braces. A call that `needs` a field is not made without it."""
+    """`path` has the names of the page's address in braces; `arguments` are what of them stands in the body, by field.
+    A call that `needs` a field is not made without it.
+    """
 
     method: str
     path: str
@@ -148,10 +151,11 @@ class FormCall:
     for_admins: tuple[Reader, ...] = ()
     about: str = ""
     needs: str = ""
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
     def call(self, sent: Sent, kwargs: Mapping[str, Any], *, is_admin: bool) -> ApiCall:
         """The call for what the form holds."""
-        body: dict[str, Any] = {}
+        body: dict[str, Any] = {name: str(kwargs[argument]) for name, argument in self.arguments.items()}
         for reader in (*self.readers, *(self.for_admins if is_admin else ())):
             body |= reader(sent)
         return ApiCall(self.method, self.path.format(**kwargs), body if self.readers else None, self.about)
@@ -245,11 +249,20 @@ FORM_CALLS: Mapping[str, tuple[FormCall, ...]] = {
     "security-group-edit": (
         FormCall("PATCH", "/security-groups/{group_id}/", (changed_texts("name", "description"), network_tags)),
     ),
+    "subnet-new": (
+        FormCall(
+            "POST",
+            "/subnets/",
+            (texts("cidr", "name", "description", "ipv6_mode"), of_new_subnet, flags("has_dhcp"), first_tags),
+            arguments={"network": "network_id"},
+        ),
+    ),
+    "router-move": (FormCall("POST", "/routers/{router_id}/move/", (texts("host"),)),),
     "subnet-edit": (
         FormCall(
             "PATCH",
             "/subnets/{subnet_id}/",
-            (of_subnet, flags("has_dhcp"), routes, network_tags),
+            (changed_texts("name", "description"), of_subnet, flags("has_dhcp"), routes, network_tags),
         ),
     ),
     "port-new": (

@@ -49,6 +49,8 @@ def subnet_edit(request: HttpRequest, caller: Caller, subnet_id: uuid.UUID) -> H
     subnet = subnet_get(caller=caller, subnet_id=subnet_id)
     network = own_network(caller, subnet.network_id)
     initial = {
+        "name": subnet.name,
+        "description": subnet.description,
         "gateway": subnet.gateway or "-",
         "dns_servers": " ".join(subnet.dns_servers),
         "has_dhcp": subnet.has_dhcp,
