@@ -12,6 +12,7 @@ from controlplane.infra.quick_search import QuickSearch
 from servers.models import (
     FloatingIP,
     Instance,
+    IPAllocation,
     Network,
     OvnChange,
     Port,
@@ -81,8 +82,12 @@ class SubnetFilterSet(ByTags):
         fields = ["name", "cidr", "ip_version", "has_dhcp"]
 
 
-class PortFilterSet(ByTags):
-    """Ports by name, by what they connect, and by address."""
+class PortFilterSet(ByTags, QuickSearch):
+    """Ports by any attribute, by name, by what they connect, and by address."""
+
+    search_fields: ClassVar[tuple[str, ...]] = ("name", "description", "mac", "network_name", "project__name")
+    search_ids: ClassVar[tuple[str, ...]] = ("pk", "instance_uuid")
+    search_json: ClassVar[tuple[str, ...]] = ("tags",)
 
     search = filters.CharFilter(field_name="name", lookup_expr="icontains", label="Name contains")
     project = filters.UUIDFilter(field_name="project_id")
@@ -114,6 +119,33 @@ class PortFilterSet(ByTags):
         except ValueError:
             return rows.none()
         return rows.filter(allocations__address_key=key)
+
+    @classmethod
+    def condition_of(cls, word: str) -> Q:
+        """Also by its addresses, and by the name of the instance or router that it is of."""
+        taken = IPAllocation.objects.filter(address__istartswith=word)
+        named = Instance.objects.filter(name__icontains=word, deleted_at__isnull=True)
+        of_instance = Q(instance_uuid__in=named.values("pk"))
+        return (
+            super().condition_of(word)
+            | Q(pk__in=taken.values("port_id"))
+            | of_instance
+            | Q(router__name__icontains=word)
+        )
+
+
+class OperatorPortFilterSet(PortFilterSet):
+    """The same, and what only operators may ask: ?host="""
+
+    search_fields = (*PortFilterSet.search_fields, "host")
+
+    class Meta(PortFilterSet.Meta):
+        fields = [*PortFilterSet.Meta.fields, "host"]
+
+
+def port_filters(*, is_admin: bool) -> type[PortFilterSet]:
+    """The filters that a caller may use: to a tenant the answer to `?host=` would tell where its instances run."""
+    return OperatorPortFilterSet if is_admin else PortFilterSet
 
 
 class SecurityGroupFilterSet(ByTags, QuickSearch):

@@ -51,6 +51,7 @@ MENU: tuple[MenuSubject, ...] = (
         gettext_noop("Network"),
         (
             MenuPage("networks", gettext_noop("Networks"), "/networks/", "networks:read"),
+            MenuPage("ports", gettext_noop("Ports"), "/ports/", "ports:read"),
             MenuPage("routers", gettext_noop("Routers"), "/routers/", "routers:read"),
             MenuPage("floating-ips", gettext_noop("Floating addresses"), "/floating-ips/", "floating_ips:read"),
             MenuPage("security-groups", gettext_noop("Security groups"), "/security-groups/", "security_groups:read"),

@@ -43,6 +43,7 @@ from controlplane.dashboard.networks import (
 from controlplane.dashboard.overview import views as overview
 from controlplane.dashboard.policies import edit_views as policy_edit
 from controlplane.dashboard.policies import views as policies
+from controlplane.dashboard.ports import views as ports
 from controlplane.dashboard.providers import views as providers
 from controlplane.dashboard.search import views as search
 from controlplane.dashboard.session import oidc, second_step
@@ -158,7 +159,11 @@ urlpatterns = [
     path("networks/<uuid:network_id>/delete/", networks.network_delete_view, name="network-delete"),
     path("networks/<uuid:network_id>/subnets/new/", subnets.subnet_new, name="subnet-new"),
     path("subnets/<uuid:subnet_id>/edit/", subnets.subnet_edit, name="subnet-edit"),
-    path("ports/<uuid:port_id>/tags/", tags.port_tags, name="port-tags"),
+    path("ports/", ports.port_list, name="ports"),
+    path("ports/new/", ports.port_new, name="port-new"),
+    path("ports/<uuid:port_id>/", ports.port_detail, name="port"),
+    path("ports/<uuid:port_id>/edit/", ports.port_edit, name="port-edit"),
+    path("ports/<uuid:port_id>/delete/", ports.port_delete_view, name="port-delete"),
     path("floating-ips/<uuid:floating_ip_id>/tags/", tags.floating_ip_tags, name="floating-ip-tags"),
     path("subnets/<uuid:subnet_id>/delete/", subnets.subnet_delete_view, name="subnet-delete"),
     path("routers/", routers.router_list, name="routers"),
@@ -166,6 +171,7 @@ urlpatterns = [
     path("routers/<uuid:router_id>/", routers.router_detail, name="router"),
     path("routers/<uuid:router_id>/edit/", routers.router_edit, name="router-edit"),
     path("routers/<uuid:router_id>/delete/", routers.router_delete_view, name="router-delete"),
+    path("routers/<uuid:router_id>/move/", routers.router_move_view, name="router-move"),
     path("routers/<uuid:router_id>/legs/", routers.router_leg_add, name="router-leg-add"),
     path("routers/<uuid:router_id>/legs/<uuid:port_id>/delete/", routers.router_leg_remove, name="router-leg-remove"),
     path("floating-ips/", floating_ips.floating_ip_list, name="floating-ips"),

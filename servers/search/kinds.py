@@ -22,11 +22,12 @@ from servers.catalog.selectors.keypair import keypairs_of
 from servers.catalog.selectors.server_group import server_groups_visible
 from servers.images.selectors import images_visible
 from servers.instances.selectors.instances import instances_visible, pending_instances
-from servers.models import InstanceAction, StoragePool
+from servers.models import InstanceAction, IPAllocation, StoragePool
 from servers.networks.selectors.address_search import addressed
 from servers.networks.selectors.floating_ips import floating_ips_visible
 from servers.networks.selectors.groups import groups_visible
 from servers.networks.selectors.networks import networks_visible
+from servers.networks.selectors.ports import ports_visible
 from servers.networks.selectors.routers import routers_visible
 from servers.search.terms import SearchTerm
 from servers.volumes.selectors.backups import backups_visible
@@ -133,6 +134,16 @@ KINDS: tuple[SearchKind, ...] = (
     SearchKind("image", "images:read", lambda caller: images_visible(caller=caller), note="status"),
     SearchKind("flavor", "flavors:read", lambda caller: flavors_visible(caller=caller)),
     SearchKind("network", "networks:read", networks_visible, project="project_id"),
+    SearchKind(
+        "port",
+        "ports:read",
+        ports_visible,
+        names=("name", "mac"),
+        title="mac",
+        note="name",
+        project="project_id",
+        addressed=lambda text: Q(pk__in=IPAllocation.objects.filter(address__istartswith=text).values("port_id")),
+    ),
     SearchKind("router", "routers:read", lambda caller: routers_visible(caller=caller), project="project_id"),
     SearchKind(
         "floating_ip",

@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from controlplane.dashboard.api_calls.calls import HIDDEN, ApiCall
 from controlplane.dashboard.api_calls.form_calls import FORM_CALLS, form_calls
-from controlplane.dashboard.api_calls.page_calls import BESIDES, LISTS, THINGS
+from controlplane.dashboard.api_calls.page_calls import BESIDES, BESIDES_OF_ADMINS, LISTS, THINGS
 from controlplane.identity.domain import Caller
 from servers.models import Flavor, Volume
 from tests.architecture.test_inputs import INPUTS
@@ -33,6 +33,9 @@ FILLED = {
     "max_server_per_host": ["2"], "policy": ["affinity"], "public_key": ["ssh"], "size_gib": ["3"], "mtu": ["1500"],
     "user_data": ["#!/bin/sh\r\n"], "group": [ID], "networks": [ID], "security_groups": [ID], "image": [ID],
     "without_config_drive": ["on"], "boot_from": ["new"], "flavor": [ID], "min_count": ["2"], "vcpus": ["1"],
+    "network": [ID], "mac": ["52:54:00:00:00:01"], "fixed_addresses": ["10.1.0.7\n10.1.0.0/24"],
+    "allowed_pairs": ["10.1.0.9 52:54:00:00:00:02"], "has_security": ["on"], "vnic_type": ["normal"],
+    "host": ["h1"], "ipv6_mode": ["slaac"],
     "pools": ["10.1.0.5 10.1.0.9"], "routes": ["10.9.0.0/16 10.1.0.7"],
     "password": ["hunter2"], "admin_pass": ["hunter2"], "username": ["u"], "email": ["u@example.org"],
     "state": ["error"], "reason": ["r"], "quota_cores": ["5"], "external_network": [ID], "is_active": ["on"],
@@ -58,7 +61,10 @@ def test_what_a_page_names_is_a_call_of_the_api(path: str) -> None:
     assert "policy" in vars(api_view("GET", path.format(**KWARGS)))
 
 
-@pytest.mark.parametrize(("method", "path"), [(one[0], one[1]) for of in BESIDES.values() for one in of])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [(one[0], one[1]) for every in (BESIDES, BESIDES_OF_ADMINS) for of in every.values() for one in of],
+)
 def test_so_are_the_others(method: str, path: str) -> None:
     api_view(method, path.format(**KWARGS))
 

@@ -40,12 +40,12 @@ from tests.worlds.cloud import People, active
 from tests.worlds.routing import carrying_host, guest_port, inside, outside
 
 LISTS = (
-    "networks", "routers", "floating-ips", "security-groups", "volumes", "volume-snapshots", "volume-backups",
+    "networks", "ports", "routers", "floating-ips", "security-groups", "volumes", "volume-snapshots", "volume-backups",
     "volume-types", "storage-pools", "webhooks",
 )  # fmt: skip
 OF_ADMINS = ("storage-pools", "webhooks")
 REFUSED = (
-    "networks/new", "routers/new", "security-groups/new", "floating-ips/new", "volume-types/new",
+    "networks/new", "ports/new", "routers/new", "security-groups/new", "floating-ips/new", "volume-types/new",
     "webhooks/new", "security-groups/{group}/rules", "routers/{router}/legs", "networks/{network}/subnets/new",
 )  # fmt: skip
 """Forms that say what is wrong when nothing is filled in."""
@@ -146,8 +146,8 @@ def test_no_english_sentence_is_left(people: People, settings: Any) -> None:
     paths = [
         *LISTS, "volume-types/new", "volume-types/{type}/edit", "storage-pools/{pool}", "volumes/new", "volumes/{held}",
         "volumes/{free}", "volumes/{free}/edit", "instances/{instance}/volumes", "networks/new", "networks/{network}",
-        "networks/{network}/edit", "networks/{network}/subnets/new", "ports/{port}/tags", "routers/new",
-        "routers/{router}", "routers/{router}/edit", "security-groups/new", "security-groups/{group}",
+        "networks/{network}/edit", "networks/{network}/subnets/new", "ports/new", "ports/{port}", "ports/{port}/edit",
+        "routers/new", "routers/{router}", "routers/{router}/edit", "security-groups/new", "security-groups/{group}",
         "security-groups/{group}/edit", "reachability", "webhooks/new", "webhooks/{webhook}", "webhooks/{webhook}/edit",
         "webhooks/deliveries/{delivery}",
     ]  # fmt: skip

@@ -154,8 +154,10 @@ def test_a_network_is_changed_gets_a_subnet_and_goes(people: People, as_person: 
     assert client.post(f"{address}edit/", changed).status_code == 302
     same = client.post(f"{address}subnets/new/", {"cidr": "10.1.0.0/25"})
     assert "overlaps with another subnet" in same.text
-    assert client.post(f"{address}subnets/new/", {"cidr": "10.2.0.0/24", "gateway": "-"}).status_code == 302
+    named = {"cidr": "10.2.0.0/24", "gateway": "-", "name": "second", "description": "For mail"}
+    assert client.post(f"{address}subnets/new/", named).status_code == 302
     second = Subnet.objects.get(cidr="10.2.0.0/24")
+    assert (second.name, second.description) == ("second", "For mail")
     assert (second.gateway, Network.objects.get(pk=subnet.network_id).name) == (None, "azure")
     assert client.post(f"/subnets/{second.pk}/delete/").status_code == 302
     assert client.post(f"{address}delete/").status_code == 302
@@ -279,7 +281,6 @@ PAGES = {
     "/routers/{router}/edit/": (200, 200, 403, 404),
     "/floating-ips/": (200, 200, 200, 200),
     "/subnets/{subnet}/edit/": (200, 200, 403, 404),
-    "/ports/{guest}/tags/": (200, 200, 403, 404),
     "/floating-ips/{floating}/tags/": (200, 200, 403, 404),
 }
 """Status for each of PERSONS."""
@@ -306,7 +307,7 @@ POSTS: dict[str, dict[str, str]] = {
     "/floating-ips/{floating}/unpoint/": {},
     "/floating-ips/{floating}/delete/": {},
     "/subnets/{subnet}/edit/": {"tags": "stolen"},
-    "/ports/{guest}/tags/": {"tags": "stolen"},
+    "/ports/{guest}/edit/": {"tags": "stolen"},
     "/floating-ips/{floating}/tags/": {"tags": "stolen"},
 }
 
@@ -377,7 +378,7 @@ def test_tags_are_chips_and_a_line_of_the_form(people: People, as_person: AsPers
         f"/security-groups/{group.pk}/edit/": (group, "/security-groups/"),
         f"/floating-ips/{world.floating.pk}/tags/": (world.floating, "/floating-ips/"),
         f"/subnets/{world.subnet.pk}/edit/": (world.subnet, ""),
-        f"/ports/{world.port.pk}/tags/": (world.port, ""),
+        f"/ports/{world.port.pk}/edit/": (world.port, "/ports/"),
     }
     for address, (row, listed) in rows.items():
         form = {field.name: field.value() for field in client.get(address).context["form"] if field.value()}

@@ -20,6 +20,7 @@ from controlplane.dashboard.networks.listing import NETWORKS
 from controlplane.dashboard.networks.router_listing import ROUTERS
 from controlplane.dashboard.networks.security_group_listing import SECURITY_GROUPS
 from controlplane.dashboard.policies.listing import POLICIES
+from controlplane.dashboard.ports.listing import PORTS
 from controlplane.dashboard.providers.listing import PROVIDERS
 from controlplane.dashboard.volumes.backup_listing import VOLUME_BACKUPS
 from controlplane.dashboard.volumes.listing import VOLUMES
@@ -31,7 +32,7 @@ from controlplane.dashboard.work.listing import WORK
 
 EVERY_LIST = (
     *(INSTANCES, IMAGES, FLAVORS, KEYPAIRS, SERVER_GROUPS),
-    *(NETWORKS, ROUTERS, FLOATING_IPS, SECURITY_GROUPS),
+    *(NETWORKS, PORTS, ROUTERS, FLOATING_IPS, SECURITY_GROUPS),
     *(VOLUMES, VOLUME_SNAPSHOTS, VOLUME_BACKUPS, VOLUME_TYPES, STORAGE_POOLS),
     *(HOSTS, AGGREGATES, PROVIDERS),
     *(DECISIONS, POLICIES, WORK, BULK_JOBS, CONSOLES, DRIFT, HEALS, AUDIT_LOG, WEBHOOKS),

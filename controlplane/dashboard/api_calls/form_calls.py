@@ -1,39 +1,47 @@
 """Forms of pages as calls: which call each makes, and what of the form stands under which name in its body."""
 
 import base64
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.forms import ValidationError
 
 from controlplane.dashboard.api_calls.calls import HIDDEN, ApiCall
+from controlplane.dashboard.api_calls.network_readers import (
+    allowed_pairs,
+    external_network,
+    first_tags,
+    fixed_addresses,
+    gateway,
+    groups_of_new_port,
+    groups_of_port,
+    name_servers,
+    network_tags,
+    of_new_subnet,
+    of_subnet,
+    routes,
+    security_of_new_port,
+)
+from controlplane.dashboard.api_calls.sent import Reader, Sent
+from controlplane.dashboard.api_calls.sent import text_of as _text
 from controlplane.dashboard.identity.projects import QUOTAS
 from controlplane.dashboard.instances.disk_fields import VOLUME, block_devices_of
 from controlplane.dashboard.instances.forms import words_of
 from controlplane.dashboard.metadata_lines import metadata_of_lines
-from controlplane.dashboard.networks.pairs_of_lines import pairs_of_text
-from servers.networks.domain.tags import tags_of_text
-
-Sent = Mapping[str, list[str]]
-"""What a form holds, by field: texts, none of a box that is not ticked."""
 
 
-def _text(sent: Sent, name: str) -> str:
-    return sent.get(name, [""])[-1] if sent.get(name) else ""
-
-
-def texts(*names: str) -> "Reader":
+def texts(*names: str) -> Reader:
     """Texts as they are; empty ones are left out."""
     return lambda sent: {name: text for name in names if (text := _text(sent, name))}
 
 
-def changed_texts(*names: str) -> "Reader":
+def changed_texts(*names: str) -> Reader:
     """Texts as they are, the empty ones too: they empty what was there."""
     return lambda sent: {name: _text(sent, name) for name in names}
 
 
-def numbers(*names: str) -> "Reader":
+def numbers(*names: str) -> Reader:
     """Whole numbers; what is none is left out."""
 
     def read(sent: Sent) -> dict[str, Any]:
@@ -43,17 +51,17 @@ def numbers(*names: str) -> "Reader":
     return read
 
 
-def flags(*names: str) -> "Reader":
+def flags(*names: str) -> Reader:
     """Boxes."""
     return lambda sent: {name: bool(_text(sent, name)) for name in names}
 
 
-def secrets(*names: str) -> "Reader":
+def secrets(*names: str) -> Reader:
     """What nobody writes into a line: only that there is something."""
     return lambda sent: {name: HIDDEN for name in names if _text(sent, name)}
 
 
-def lines_of_pairs(name: str) -> "Reader":
+def lines_of_pairs(name: str) -> Reader:
     """Lines of key = value as an object."""
 
     def read(sent: Sent) -> dict[str, Any]:
@@ -78,49 +86,6 @@ def _group_rules(sent: Sent) -> dict[str, Any]:
 
 def _tags(sent: Sent) -> dict[str, Any]:
     return {"tags": words_of(_text(sent, "tags"))}
-
-
-def _network_tags(sent: Sent) -> dict[str, Any]:
-    return {"tags": tags_of_text(_text(sent, "tags"))}
-
-
-def _first_tags(sent: Sent) -> dict[str, Any]:
-    """Of something new."""
-    found = _network_tags(sent)
-    return found if found["tags"] else {}
-
-
-def _outside(sent: Sent) -> dict[str, Any]:
-    return {"external_network": _text(sent, "external_network") or None}
-
-
-def _gateway(sent: Sent) -> dict[str, Any]:
-    """A hyphen means that there is none; nothing, the first address."""
-    text = _text(sent, "gateway").strip()
-    return {"gateway": None if text == "-" else text} if text else {}
-
-
-def _name_servers(sent: Sent) -> dict[str, Any]:
-    found = _text(sent, "dns_servers").replace(",", " ").split()
-    return {"dns_servers": found} if found else {}
-
-
-def objects_of_lines(name: str, first: str, second: str) -> "Reader":
-    """Lines of two words as objects with these two fields."""
-
-    def read(sent: Sent) -> dict[str, Any]:
-        try:
-            return {name: [{first: one, second: other} for one, other in pairs_of_text(_text(sent, name))]}
-        except ValidationError:
-            return {}
-
-    return read
-
-
-def _of_a_subnet(sent: Sent) -> dict[str, Any]:
-    """What may change of one. Without pools, all addresses but the gateway's are given."""
-    pools = objects_of_lines("pools", "first", "last")(sent).get("pools") or None
-    return {**_gateway(sent), "dns_servers": [], **_name_servers(sent), "pools": pools}
 
 
 def _volume_source(sent: Sent) -> dict[str, Any]:
@@ -162,7 +127,6 @@ def _arguments(sent: Sent) -> dict[str, Any]:
     return {name: HIDDEN if "pass" in name else text for name, text in own.items() if text}
 
 
-Reader = Callable[[Sent], dict[str, Any]]
 NOT_SENT = frozenset({"csrfmiddlewaretoken", "as_curl_of"})
 _FLAVOR = (
     texts("name", "description"),
@@ -172,13 +136,14 @@ _FLAVOR = (
 )
 _PROJECT = (texts("name", "description"), flags("enabled"), numbers(*QUOTAS))
 _USER = (texts("username", "email"), secrets("password"), flags("is_active"))
-_ROUTES = objects_of_lines("routes", "destination", "nexthop")
 _NETWORK_SWITCHES = ("is_shared", "is_external", "is_default")
 
 
 @dataclass(frozen=True, slots=True)
 class FormCall:
-    """`path` has the names of the page's address in braces. A call that `needs` a field is not made without it."""
+    """`path` has the names of the page's address in braces; `arguments` are what of them stands in the body, by field.
+    A call that `needs` a field is not made without it.
+    """
 
     method: str
     path: str
@@ -186,10 +151,11 @@ class FormCall:
     for_admins: tuple[Reader, ...] = ()
     about: str = ""
     needs: str = ""
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
     def call(self, sent: Sent, kwargs: Mapping[str, Any], *, is_admin: bool) -> ApiCall:
         """The call for what the form holds."""
-        body: dict[str, Any] = {}
+        body: dict[str, Any] = {name: str(kwargs[argument]) for name, argument in self.arguments.items()}
         for reader in (*self.readers, *(self.for_admins if is_admin else ())):
             body |= reader(sent)
         return ApiCall(self.method, self.path.format(**kwargs), body if self.readers else None, self.about)
@@ -228,7 +194,7 @@ FORM_CALLS: Mapping[str, tuple[FormCall, ...]] = {
         FormCall(
             "POST",
             "/networks/",
-            (texts("name", "description"), _first_tags),
+            (texts("name", "description"), first_tags),
             (texts("kind", "physical_network"), flags(*_NETWORK_SWITCHES)),
             about="The network",
         ),
@@ -238,9 +204,9 @@ FORM_CALLS: Mapping[str, tuple[FormCall, ...]] = {
             (
                 lambda _sent: {"network": "ID-OF-THE-NETWORK"},
                 texts("cidr", "ipv6_mode"),
-                _gateway,
+                gateway,
                 flags("has_dhcp"),
-                _name_servers,
+                name_servers,
             ),
             about="Its subnet, with the id that the first call gave",
             needs="cidr",
@@ -252,7 +218,7 @@ FORM_CALLS: Mapping[str, tuple[FormCall, ...]] = {
             "/networks/{network_id}/",
             (
                 changed_texts("name", "description"),
-                _network_tags,
+                network_tags,
                 numbers("mtu"),
                 flags("is_enabled", "has_port_security"),
             ),
@@ -263,29 +229,73 @@ FORM_CALLS: Mapping[str, tuple[FormCall, ...]] = {
         FormCall(
             "POST",
             "/routers/",
-            (texts("name", "description"), _outside, flags("has_snat", "is_enabled"), _first_tags),
+            (texts("name", "description"), external_network, flags("has_snat", "is_enabled"), first_tags),
         ),
     ),
     "router-edit": (
         FormCall(
             "PATCH",
             "/routers/{router_id}/",
-            (changed_texts("name", "description"), _outside, flags("has_snat", "is_enabled"), _ROUTES, _network_tags),
+            (
+                changed_texts("name", "description"),
+                external_network,
+                flags("has_snat", "is_enabled"),
+                routes,
+                network_tags,
+            ),
         ),
     ),
-    "security-group-new": (FormCall("POST", "/security-groups/", (texts("name", "description"), _first_tags)),),
+    "security-group-new": (FormCall("POST", "/security-groups/", (texts("name", "description"), first_tags)),),
     "security-group-edit": (
-        FormCall("PATCH", "/security-groups/{group_id}/", (changed_texts("name", "description"), _network_tags)),
+        FormCall("PATCH", "/security-groups/{group_id}/", (changed_texts("name", "description"), network_tags)),
     ),
+    "subnet-new": (
+        FormCall(
+            "POST",
+            "/subnets/",
+            (texts("cidr", "name", "description", "ipv6_mode"), of_new_subnet, flags("has_dhcp"), first_tags),
+            arguments={"network": "network_id"},
+        ),
+    ),
+    "router-move": (FormCall("POST", "/routers/{router_id}/move/", (texts("host"),)),),
     "subnet-edit": (
         FormCall(
             "PATCH",
             "/subnets/{subnet_id}/",
-            (_of_a_subnet, flags("has_dhcp"), _ROUTES, _network_tags),
+            (changed_texts("name", "description"), of_subnet, flags("has_dhcp"), routes, network_tags),
         ),
     ),
-    "port-tags": (FormCall("PATCH", "/ports/{port_id}/", (_network_tags,)),),
-    "floating-ip-tags": (FormCall("PATCH", "/floating-ips/{floating_ip_id}/", (_network_tags,)),),
+    "port-new": (
+        FormCall(
+            "POST",
+            "/ports/",
+            (
+                texts("network", "name", "description", "mac", "vnic_type"),
+                fixed_addresses,
+                groups_of_new_port,
+                security_of_new_port,
+                allowed_pairs,
+                flags("is_enabled"),
+                first_tags,
+            ),
+        ),
+    ),
+    "port-edit": (
+        FormCall(
+            "PATCH",
+            "/ports/{port_id}/",
+            (
+                changed_texts("name", "description"),
+                fixed_addresses,
+                groups_of_port,
+                allowed_pairs,
+                flags("has_security", "is_enabled"),
+                network_tags,
+            ),
+            (texts("mac"),),
+        ),
+    ),
+    "floating-ip-tags": (FormCall("PATCH", "/floating-ips/{floating_ip_id}/", (network_tags,)),),
     "volume-new": (
         FormCall(
             "POST",

@@ -13,6 +13,7 @@ LISTS: Mapping[str, str] = {
     "keypairs": "/keypairs/",
     "server-groups": "/server-groups/",
     "networks": "/networks/",
+    "ports": "/ports/",
     "routers": "/routers/",
     "floating-ips": "/floating-ips/",
     "security-groups": "/security-groups/",
@@ -52,6 +53,7 @@ THINGS: Mapping[str, str] = {
     "flavor": "/flavors/{flavor_id}/",
     "server-group": "/server-groups/{group_id}/",
     "network": "/networks/{network_id}/",
+    "port": "/ports/{port_id}/",
     "router": "/routers/{router_id}/",
     "security-group": "/security-groups/{group_id}/",
     "volume": "/volumes/{volume_id}/",
@@ -66,7 +68,9 @@ THINGS: Mapping[str, str] = {
     "user-group": "/groups/{user_group_id}/",
 }
 """Pages of one thing."""
-BESIDES: Mapping[str, tuple[tuple[str, str, str, Mapping[str, Any] | None], ...]] = {
+Besides = Mapping[str, tuple[tuple[str, str, str, Mapping[str, Any] | None], ...]]
+BESIDES: Besides = {
+    "router": (("POST", "/routers/{router_id}/add-interface/", "Joins a subnet", {"subnet": "ID-OF-THE-SUBNET"}),),
     "instance": (
         ("GET", "/instances/{instance_id}/journey/", "Its journey", None),
         ("GET", "/instances/{instance_id}/actions/", "What may be done to it now, and why not", None),
@@ -74,10 +78,19 @@ BESIDES: Mapping[str, tuple[tuple[str, str, str, Mapping[str, Any] | None], ...]
     ),
 }
 """{page: (method, path, what it does, body)} of other calls that belong to a page."""
+BESIDES_OF_ADMINS: Besides = {
+    "router": (("POST", "/routers/{router_id}/move/", "Moves it to another host", {"host": "NAME-OF-THE-HOST"}),),
+}
+"""And of those that are for administrators."""
 
 
 def page_calls(
-    url_name: str, kwargs: Mapping[str, Any], asked: Iterable[tuple[str, str]], filters: Iterable[str] | None
+    url_name: str,
+    kwargs: Mapping[str, Any],
+    asked: Iterable[tuple[str, str]],
+    filters: Iterable[str] | None,
+    *,
+    is_admin: bool = False,
 ) -> list[ApiCall]:
     """What gives what this page shows. `asked` is the page's query; of it `filters` are the API's too."""
     if url_name in LISTS:
@@ -88,7 +101,6 @@ def page_calls(
     if url_name not in THINGS:
         return []
     safe = {name: quote(str(value), safe="") for name, value in kwargs.items()}
-    others = [
-        ApiCall(method, path.format(**safe), body, about) for method, path, about, body in BESIDES.get(url_name, ())
-    ]
+    besides = (*BESIDES.get(url_name, ()), *(BESIDES_OF_ADMINS.get(url_name, ()) if is_admin else ()))
+    others = [ApiCall(method, path.format(**safe), body, about) for method, path, about, body in besides]
     return [ApiCall("GET", THINGS[url_name].format(**safe)), *others]

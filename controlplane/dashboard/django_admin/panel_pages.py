@@ -40,6 +40,7 @@ PANEL_PAGES: tuple[PanelPage, ...] = (
     PanelPage("servers.ConsoleSession", "console-sessions", "instance", "instance_id", "instance_uuid"),
     PanelPage("servers.Network", "networks", "network", "network_id"),
     PanelPage("servers.Subnet", "networks", "network", "network_id", "network_id"),
+    PanelPage("servers.Port", "ports", "port", "port_id"),
     PanelPage("servers.Router", "routers", "router", "router_id"),
     PanelPage("servers.FloatingIP", "floating-ips"),
     PanelPage("servers.SecurityGroup", "security-groups", "security-group", "group_id"),

@@ -23,6 +23,7 @@ NOUNS = (
     (gettext_noop("key pair"), gettext_noop("key pairs")),
     (gettext_noop("network"), gettext_noop("networks")),
     (gettext_noop("pool"), gettext_noop("pools")),
+    (gettext_noop("port"), gettext_noop("ports")),
     (gettext_noop("project"), gettext_noop("projects")),
     (gettext_noop("provider"), gettext_noop("providers")),
     (gettext_noop("ranked host"), gettext_noop("ranked hosts")),

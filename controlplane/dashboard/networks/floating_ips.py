@@ -12,12 +12,11 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from controlplane.dashboard.bulk_jobs.bar import bulk_list_response
-from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.form_saved import form_saved
 from controlplane.dashboard.networks.floating_ip_listing import FLOATING_IPS
-from controlplane.dashboard.networks.tags import tags_asked, tags_field
+from controlplane.dashboard.networks.tags import tagged_form_saved, tags_field
 from controlplane.dashboard.pages import page
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import KilonovaError
 from servers.bulk.domain import BulkKind
 from servers.networks.selectors.networks import networks_visible
 from servers.networks.selectors.tags import TaggedKind
@@ -29,7 +28,6 @@ from servers.networks.services.floating_ips import (
     floating_ip_delete,
     floating_ip_disassociate,
 )
-from servers.networks.services.tags import with_tags
 
 MAX_CHOICES = 500
 
@@ -82,23 +80,21 @@ def floating_ip_list(request: HttpRequest, caller: Caller) -> HttpResponseBase:
 def floating_ip_new(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     """Take one of the chosen network; which, the service says."""
     form = AllocateForm(request.POST, outside=_outside(caller))
-    if form.is_valid():
-        try:
-            network_id = uuid.UUID(form.cleaned_data["network"])
-            made = with_tags(
-                caller=caller,
-                kind=TaggedKind.FLOATING_IP,
-                tags=tags_asked(form),
-                write=lambda: floating_ip_create(
-                    caller=caller, network_id=network_id, description=form.cleaned_data["description"]
-                ),
-            )
-        except KilonovaError as error:
-            errors_add(form, error, {"external_network": "network"})
-        else:
-            said = gettext("%(address)s is yours. Point it at an instance.") % {"address": made.address}
-            messages.success(request, said, extra_tags="good")
-            return redirect("floating-ips")
+    made = tagged_form_saved(
+        request,
+        caller,
+        form,
+        lambda: floating_ip_create(
+            caller=caller,
+            network_id=uuid.UUID(form.cleaned_data["network"]),
+            description=form.cleaned_data["description"],
+        ),
+        lambda row: gettext("%(address)s is yours. Point it at an instance.") % {"address": row.address},
+        kind=TaggedKind.FLOATING_IP,
+        names={"external_network": "network"},
+    )
+    if made is not None:
+        return redirect("floating-ips")
     return _list_shown(request, caller, allocate=form)
 
 
@@ -107,15 +103,16 @@ def floating_ip_new(request: HttpRequest, caller: Caller) -> HttpResponseBase:
 def floating_ip_point(request: HttpRequest, caller: Caller, floating_ip_id: uuid.UUID) -> HttpResponseBase:
     """Let it stand for an address of a port; a refusal stands in its row."""
     form = AssociateForm(request.POST, ports=ports_for_floating(caller)[:MAX_CHOICES])
-    if form.is_valid():
-        try:
-            row = floating_ip_associate(caller=caller, floating_ip_id=floating_ip_id, target=form.target())
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            names = {"address": row.address, "fixed": row.fixed_address}
-            messages.success(request, gettext("%(address)s leads to %(fixed)s now.") % names, extra_tags="good")
-            return redirect("floating-ips")
+    row = form_saved(
+        request,
+        form,
+        lambda: floating_ip_associate(caller=caller, floating_ip_id=floating_ip_id, target=form.target()),
+        lambda one: (
+            gettext("%(address)s leads to %(fixed)s now.") % {"address": one.address, "fixed": one.fixed_address}
+        ),
+    )
+    if row is not None:
+        return redirect("floating-ips")
     return _list_shown(request, caller, associate=(floating_ip_id, form))
 
 

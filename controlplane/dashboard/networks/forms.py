@@ -18,8 +18,10 @@ OF_ADMINS = ("kind", "physical_network", "is_shared", "is_external", "is_default
 
 
 class SubnetEditForm(forms.Form):
-    """What a range of addresses tells its guests; all of it may be changed later."""
+    """A range of addresses: its name, and what it tells its guests; all of it may be changed later."""
 
+    name = forms.CharField(label=_("Name"), required=False, strip=False, help_text=_("Up to 255 characters."))
+    description = forms.CharField(label=_("Description"), required=False, strip=False)
     gateway = forms.CharField(
         label=_("Gateway"),
         required=False,
@@ -45,6 +47,8 @@ class SubnetEditForm(forms.Form):
         said = self.cleaned_data
         gateway = said["gateway"].strip()
         return {
+            "name": said["name"],
+            "description": said["description"],
             "gateway": None if gateway == "-" else gateway or FIRST_HOST,
             "has_dhcp": said["has_dhcp"],
             "dns_servers": tuple(said["dns_servers"].replace(",", " ").split()),
@@ -70,7 +74,18 @@ class SubnetPageForm(SubnetEditForm):
         ],
         help_text=_("For a range of IPv6. It stays as it is."),
     )
-    field_order = ("cidr", "gateway", "dns_servers", "has_dhcp", "ipv6_mode", "pools", "routes", "tags")
+    field_order = (
+        "cidr",
+        "name",
+        "description",
+        "gateway",
+        "dns_servers",
+        "has_dhcp",
+        "ipv6_mode",
+        "pools",
+        "routes",
+        "tags",
+    )
 
     def request_in(self, network_id: uuid.UUID) -> SubnetRequest:
         """What the filled-in form asks for."""
@@ -114,6 +129,10 @@ class NetworkPageForm(SubnetPageForm):
         if not is_admin:
             for name in OF_ADMINS:
                 del self.fields[name]
+
+    def values(self) -> dict[str, Any]:
+        """Of the subnet, which has neither the name of the network nor another one."""
+        return {name: value for name, value in super().values().items() if name not in {"name", "description"}}
 
     def network_request(self, caller: Caller) -> NetworkRequest:
         """What the filled-in form asks for, of the caller's project."""

@@ -10,34 +10,28 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.form_saved import changed_text
 from controlplane.dashboard.lists.pages import list_response
 from controlplane.dashboard.networks.forms import NetworkEditForm, NetworkPageForm
 from controlplane.dashboard.networks.listing import NETWORKS
-from controlplane.dashboard.networks.tags import tags_asked
+from controlplane.dashboard.networks.tags import tagged_form_saved
 from controlplane.dashboard.networks.topology import MAX_CHILDREN, drawing
 from controlplane.dashboard.pages import page, show
+from controlplane.dashboard.ports.listing import PortRow
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import Forbidden, KilonovaError
-from controlplane.kernel.texts import gettext_noop
-from servers.networks.domain.names import PortOwner
+from controlplane.identity.policy import allows
+from controlplane.kernel.errors import Forbidden
 from servers.networks.domain.tags import tags_text
 from servers.networks.selectors.network_topology import network_topology
-from servers.networks.selectors.networks import network_get, owns_network
+from servers.networks.selectors.networks import may_have_ports, network_get, owns_network
 from servers.networks.selectors.subnets import subnets_visible
-from servers.networks.selectors.tags import TaggedKind, owns_tags
+from servers.networks.selectors.tags import TaggedKind
 from servers.networks.selectors.topology import port_counts, ports_joined
 from servers.networks.services.networks import network_create, network_delete, network_update
 from servers.networks.services.subnets import subnet_create
-from servers.networks.services.tags import with_tags
 
 PAGE_SIZE = 50
 SECTION = "networks"
-OWNER_WORDS = {
-    PortOwner.ROUTER_INTERFACE: gettext_noop("a router"),
-    PortOwner.ROUTER_GATEWAY: gettext_noop("a router's gateway"),
-    PortOwner.FLOATING_IP: gettext_noop("a floating address"),
-}
 
 
 @require_safe
@@ -59,9 +53,10 @@ def network_detail(request: HttpRequest, caller: Caller, network_id: uuid.UUID) 
     context = {
         "network": network,
         "subnets": subnets,
-        "ports": [(one, OWNER_WORDS.get(PortOwner(one.port.owner), ""), owns_tags(caller, one.port)) for one in ports],
+        "ports": [PortRow(one) for one in ports],
         "port_count": count,
         "owns": owns_network(caller, network) and caller.can_write,
+        "takes_ports": may_have_ports(caller, network) and allows(caller, "ports:write"),
         "drawing": drawing(tree, here=network.pk),
     }
     return show(request, caller, "dashboard/networks/network_detail.html", SECTION, **context)
@@ -83,16 +78,16 @@ def own_network(caller: Caller, network_id: uuid.UUID) -> Any:
 def network_new(request: HttpRequest, caller: Caller) -> HttpResponse:
     """A network with its first subnet, or none of both."""
     form = NetworkPageForm(request.POST or None, is_admin=caller.is_admin)
-    if request.method == "POST" and form.is_valid():
-        try:
-            network = with_tags(
-                caller=caller, kind=TaggedKind.NETWORK, tags=tags_asked(form), write=lambda: _made(caller, form)
-            )
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            messages.success(request, _("%(name)s was created.") % {"name": network.name}, extra_tags="good")
-            return redirect("network", network_id=network.pk)
+    network = tagged_form_saved(
+        request,
+        caller,
+        form,
+        lambda: _made(caller, form),
+        lambda made: _("%(name)s was created.") % {"name": made.name},
+        kind=TaggedKind.NETWORK,
+    )
+    if network is not None:
+        return redirect("network", network_id=network.pk)
     return show(request, caller, "dashboard/networks/network_form.html", SECTION, form=form)
 
 
@@ -110,22 +105,17 @@ def network_edit(request: HttpRequest, caller: Caller, network_id: uuid.UUID) ->
     network = own_network(caller, network_id)
     initial = {name: getattr(network, name) for name in NetworkEditForm.base_fields} | {"tags": tags_text(network.tags)}
     form = NetworkEditForm(request.POST or None, initial=initial, is_admin=caller.is_admin)
-    if request.method == "POST" and form.is_valid():
-        try:
-            changes = {name: value for name, value in form.cleaned_data.items() if value != initial[name]}
-            changes.pop("tags", None)
-            with_tags(
-                caller=caller,
-                kind=TaggedKind.NETWORK,
-                tags=tags_asked(form, network.tags),
-                write=lambda: network_update(caller=caller, network_id=network_id, changes=changes),
-            )
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            said = _("%(name)s was changed.") % {"name": form.cleaned_data["name"]}
-            messages.success(request, said, extra_tags="good")
-            return redirect("network", network_id=network.pk)
+
+    def write() -> Any:
+        said = {name: value for name, value in form.cleaned_data.items() if name != "tags"}
+        changes = {name: value for name, value in said.items() if value != initial[name]}
+        return network_update(caller=caller, network_id=network_id, changes=changes)
+
+    saved = tagged_form_saved(
+        request, caller, form, write, changed_text, kind=TaggedKind.NETWORK, tags_before=network.tags
+    )
+    if saved is not None:
+        return redirect("network", network_id=network.pk)
     return show(request, caller, "dashboard/networks/network_form.html", SECTION, form=form, network=network)
 
 

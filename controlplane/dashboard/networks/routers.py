@@ -1,6 +1,7 @@
 """Pages of routers: what they join, and what they lead to."""
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -12,24 +13,24 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.form_saved import changed_text, form_saved
 from controlplane.dashboard.lists.pages import list_response
 from controlplane.dashboard.networks.pairs_of_lines import pairs_of_routes, routes_field, routes_of_pairs
 from controlplane.dashboard.networks.router_listing import ROUTERS
-from controlplane.dashboard.networks.tags import tags_asked, tags_field
+from controlplane.dashboard.networks.tags import tagged_form_saved, tags_field
 from controlplane.dashboard.networks.topology import MAX_CHILDREN, drawing
 from controlplane.dashboard.pages import page, show
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import KilonovaError
+from controlplane.identity.policy import allows
 from servers.networks.domain.tags import tags_text
 from servers.networks.selectors.network_topology import router_topology
 from servers.networks.selectors.networks import networks_visible, sees_all
-from servers.networks.selectors.routers import gateway_of, legs_of, router_get
+from servers.networks.selectors.routers import gateway_of, legs_of, router_get, router_hosts, router_needs
 from servers.networks.selectors.subnets import subnets_visible
 from servers.networks.selectors.tags import TaggedKind
+from servers.networks.services.router_hosts import router_move
 from servers.networks.services.router_legs import router_interface_add, router_interface_remove
 from servers.networks.services.routers import router_create, router_delete, router_update
-from servers.networks.services.tags import with_tags
 
 SECTION = "routers"
 MAX_CHOICES = 500
@@ -89,6 +90,17 @@ class LegForm(forms.Form):
         field.choices = [(str(one.pk), f"{one.network.name}: {one.cidr}") for one in subnets]
 
 
+class MoveForm(forms.Form):
+    """Where a router of bridges is to live."""
+
+    host = forms.ChoiceField(label=gettext_lazy("Host"), required=False)
+
+    def __init__(self, data: Any = None, *, hosts: Iterable[str], **more: Any) -> None:
+        super().__init__(data, **more)
+        field: Any = self.fields["host"]
+        field.choices = [("", gettext("the best of the others")), *((one, one) for one in hosts)]
+
+
 @require_safe
 @page("routers:read")
 def router_list(request: HttpRequest, caller: Caller) -> HttpResponseBase:
@@ -108,20 +120,16 @@ def router_detail(request: HttpRequest, caller: Caller, router_id: uuid.UUID) ->
 def router_new(request: HttpRequest, caller: Caller) -> HttpResponse:
     """A router that joins nothing yet."""
     form = RouterForm(request.POST or None, outside=_outside(caller), switches_snat=sees_all(caller), is_new=True)
-    if request.method == "POST" and form.is_valid():
-        try:
-            router = with_tags(
-                caller=caller,
-                kind=TaggedKind.ROUTER,
-                tags=tags_asked(form),
-                write=lambda: router_create(caller=caller, **form.values()),
-            )
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            said = gettext("%(name)s was created. Join networks to it.") % {"name": router.name}
-            messages.success(request, said, extra_tags="good")
-            return redirect("router", router_id=router.pk)
+    router = tagged_form_saved(
+        request,
+        caller,
+        form,
+        lambda: router_create(caller=caller, **form.values()),
+        lambda made: gettext("%(name)s was created. Join networks to it.") % {"name": made.name},
+        kind=TaggedKind.ROUTER,
+    )
+    if router is not None:
+        return redirect("router", router_id=router.pk)
     return show(request, caller, "dashboard/networks/router_form.html", SECTION, form=form)
 
 
@@ -134,24 +142,20 @@ def router_edit(request: HttpRequest, caller: Caller, router_id: uuid.UUID) -> H
     initial |= {"external_network": str(router.external_network_id or ""), "tags": tags_text(router.tags)}
     initial["routes"] = pairs_of_routes(router.routes)
     form = RouterForm(request.POST or None, outside=_outside(caller), switches_snat=sees_all(caller), initial=initial)
-    if request.method == "POST" and form.is_valid():
+
+    def write() -> Any:
         changes = form.values()
         if changes["external_network"] == router.external_network_id:
             del changes["external_network"]
         if "routes" not in form.changed_data:
             del changes["routes"]
-        try:
-            with_tags(
-                caller=caller,
-                kind=TaggedKind.ROUTER,
-                tags=tags_asked(form, router.tags),
-                write=lambda: router_update(caller=caller, router_id=router_id, changes=changes),
-            )
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            messages.success(request, gettext("%(name)s was changed.") % {"name": changes["name"]}, extra_tags="good")
-            return redirect("router", router_id=router.pk)
+        return router_update(caller=caller, router_id=router_id, changes=changes)
+
+    saved = tagged_form_saved(
+        request, caller, form, write, changed_text, kind=TaggedKind.ROUTER, tags_before=router.tags
+    )
+    if saved is not None:
+        return redirect("router", router_id=router.pk)
     return show(request, caller, "dashboard/networks/router_form.html", SECTION, form=form, router=router)
 
 
@@ -167,21 +171,40 @@ def router_delete_view(request: HttpRequest, caller: Caller, router_id: uuid.UUI
 
 
 @require_POST
+@page("routers:move")
+def router_move_view(request: HttpRequest, caller: Caller, router_id: uuid.UUID) -> HttpResponse:
+    """Let another host carry it; a refusal stands in the form."""
+    router = router_get(caller=caller, router_id=router_id)
+    form = MoveForm(request.POST, hosts=_other_hosts(router))
+    moved = form_saved(
+        request,
+        form,
+        lambda: router_move(caller=caller, router_id=router_id, host=form.cleaned_data["host"]),
+        lambda row: gettext("%(name)s lives on %(host)s now.") % {"name": row, "host": row.host},
+    )
+    if moved is not None:
+        return redirect("router", router_id=router_id)
+    return _detail_shown(request, caller, router_id, None, move=form)
+
+
+@require_POST
 @page("routers:write")
 def router_leg_add(request: HttpRequest, caller: Caller, router_id: uuid.UUID) -> HttpResponse:
     """Join one more subnet; a refusal stands in the form."""
     form = LegForm(request.POST, subnets=_subnets(caller))
-    if form.is_valid():
-        try:
-            port = router_interface_add(
-                caller=caller, router_id=router_id, subnet_id=uuid.UUID(form.cleaned_data["subnet"])
-            )
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            names = {"network": port.network_name, "address": port.addresses[0]}
-            messages.success(request, gettext("%(network)s is joined, at %(address)s.") % names, extra_tags="good")
-            return redirect("router", router_id=router_id)
+    port = form_saved(
+        request,
+        form,
+        lambda: router_interface_add(
+            caller=caller, router_id=router_id, subnet_id=uuid.UUID(form.cleaned_data["subnet"])
+        ),
+        lambda made: (
+            gettext("%(network)s is joined, at %(address)s.")
+            % {"network": made.network_name, "address": made.addresses[0]}
+        ),
+    )
+    if port is not None:
+        return redirect("router", router_id=router_id)
     return _detail_shown(request, caller, router_id, form)
 
 
@@ -204,7 +227,25 @@ def _subnets(caller: Caller) -> list[Any]:
     return list(rows.select_related("network").order_by("network__name", "cidr")[:MAX_CHOICES])
 
 
-def _detail_shown(request: HttpRequest, caller: Caller, router_id: uuid.UUID, form: LegForm | None) -> HttpResponse:
+def _other_hosts(router: Any) -> list[str]:
+    """Those that the router is not on, whether they can carry it or not: the service says why not."""
+    return sorted(host.name for host in router_hosts() if host.name != router.host)
+
+
+def _move_form(caller: Caller, router: Any) -> MoveForm | None:
+    """None for who may not move it, and for a router that lives on no single host."""
+    may = allows(caller, "routers:move") and router_needs([router.pk])[router.pk].is_bridged
+    return MoveForm(hosts=_other_hosts(router)) if may else None
+
+
+def _detail_shown(
+    request: HttpRequest,
+    caller: Caller,
+    router_id: uuid.UUID,
+    form: LegForm | None,
+    *,
+    move: MoveForm | None = None,
+) -> HttpResponse:
     router = router_get(caller=caller, router_id=router_id)
     gateway, legs = gateway_of(router), legs_of(router)
     tree = router_topology(caller=caller, router_id=router_id, limit=MAX_CHILDREN)
@@ -215,5 +256,6 @@ def _detail_shown(request: HttpRequest, caller: Caller, router_id: uuid.UUID, fo
         "drawing": drawing(tree, here=router.pk),
         "form": form or LegForm(subnets=_subnets(caller)),
         "is_open": form is not None,
+        "move": move or _move_form(caller, router),
     }
     return show(request, caller, "dashboard/networks/router_detail.html", SECTION, **context)

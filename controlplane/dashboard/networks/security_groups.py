@@ -12,14 +12,13 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from computeagent.protocol.networks import Direction
-from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.form_saved import changed_text, form_saved
 from controlplane.dashboard.lists.pages import list_response
 from controlplane.dashboard.networks.rule_form import RulePageForm
 from controlplane.dashboard.networks.security_group_listing import SECURITY_GROUPS
-from controlplane.dashboard.networks.tags import tags_asked, tags_field
+from controlplane.dashboard.networks.tags import tagged_form_saved, tags_field
 from controlplane.dashboard.pages import page, show
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import KilonovaError
 from servers.networks.domain.tags import tags_text
 from servers.networks.selectors.group_ports import group_port_counts, group_ports
 from servers.networks.selectors.groups import group_get, groups_visible, rule_get, sentence_of_row
@@ -31,7 +30,6 @@ from servers.networks.services.groups import (
     security_group_update,
 )
 from servers.networks.services.rules import security_group_rule_delete, security_group_rules_add
-from servers.networks.services.tags import with_tags
 
 SECTION = "security-groups"
 MAX_REMOTES = 500
@@ -75,14 +73,15 @@ def security_group_rule_add(request: HttpRequest, caller: Caller, group_id: uuid
     """Add what the form says; refusals stand at its fields, above the rules."""
     group = group_get(caller=caller, group_id=group_id)
     form = _rule_form(caller, group, request.POST)
-    if form.is_valid():
-        try:
-            made = security_group_rules_add(caller=caller, group=group, rules=form.rules())
-        except KilonovaError as error:
-            errors_add(form, error, FORM_FIELDS)
-        else:
-            messages.success(request, " ".join(sentence_of_row(rule, gettext) for rule in made), extra_tags="good")
-            return redirect("security-group", group_id=group.pk)
+    made = form_saved(
+        request,
+        form,
+        lambda: security_group_rules_add(caller=caller, group=group, rules=form.rules()),
+        lambda rules: " ".join(sentence_of_row(rule, gettext) for rule in rules),
+        names=FORM_FIELDS,
+    )
+    if made is not None:
+        return redirect("security-group", group_id=group.pk)
     return _detail_shown(request, caller, group, form)
 
 
@@ -102,20 +101,16 @@ def security_group_rule_remove(request: HttpRequest, caller: Caller, rule_id: uu
 def security_group_new(request: HttpRequest, caller: Caller) -> HttpResponse:
     """A group whose instances may send to anywhere and receive nothing, until rules say more."""
     form = SecurityGroupForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            group = with_tags(
-                caller=caller,
-                kind=TaggedKind.SECURITY_GROUP,
-                tags=tags_asked(form),
-                write=lambda: security_group_create(caller=caller, **form.values()),
-            )
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            said = gettext("%(name)s was created. Say what it lets in.") % {"name": group.name}
-            messages.success(request, said, extra_tags="good")
-            return redirect("security-group", group_id=group.pk)
+    group = tagged_form_saved(
+        request,
+        caller,
+        form,
+        lambda: security_group_create(caller=caller, **form.values()),
+        lambda made: gettext("%(name)s was created. Say what it lets in.") % {"name": made.name},
+        kind=TaggedKind.SECURITY_GROUP,
+    )
+    if group is not None:
+        return redirect("security-group", group_id=group.pk)
     return show(request, caller, "dashboard/networks/security_group_form.html", SECTION, form=form)
 
 
@@ -126,20 +121,15 @@ def security_group_edit(request: HttpRequest, caller: Caller, group_id: uuid.UUI
     group = group_get(caller=caller, group_id=group_id)
     initial = {"name": group.name, "description": group.description, "tags": tags_text(group.tags)}
     form = SecurityGroupForm(request.POST or None, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        try:
-            with_tags(
-                caller=caller,
-                kind=TaggedKind.SECURITY_GROUP,
-                tags=tags_asked(form, group.tags),
-                write=lambda: security_group_update(caller=caller, group_id=group_id, changes=form.values()),
-            )
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            said = gettext("%(name)s was changed.") % {"name": form.cleaned_data["name"]}
-            messages.success(request, said, extra_tags="good")
-            return redirect("security-group", group_id=group_id)
+
+    def write() -> Any:
+        return security_group_update(caller=caller, group_id=group_id, changes=form.values())
+
+    saved = tagged_form_saved(
+        request, caller, form, write, changed_text, kind=TaggedKind.SECURITY_GROUP, tags_before=group.tags
+    )
+    if saved is not None:
+        return redirect("security-group", group_id=group_id)
     return show(request, caller, "dashboard/networks/security_group_form.html", SECTION, form=form, group=group)
 
 

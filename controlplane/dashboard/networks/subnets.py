@@ -1,6 +1,7 @@
 """Forms of subnets: one more, what one tells its guests, and its end."""
 
 import uuid
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -8,19 +9,17 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.form_saved import changed_text
 from controlplane.dashboard.networks.forms import SubnetEditForm, SubnetPageForm
 from controlplane.dashboard.networks.networks import SECTION, own_network
 from controlplane.dashboard.networks.pairs_of_lines import pairs_of_routes
-from controlplane.dashboard.networks.tags import tags_asked
+from controlplane.dashboard.networks.tags import tagged_form_saved
 from controlplane.dashboard.pages import page, show
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import KilonovaError
 from servers.networks.domain.tags import tags_text
 from servers.networks.selectors.subnets import subnet_get
 from servers.networks.selectors.tags import TaggedKind
 from servers.networks.services.subnets import subnet_create, subnet_delete, subnet_update
-from servers.networks.services.tags import with_tags
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -29,20 +28,16 @@ def subnet_new(request: HttpRequest, caller: Caller, network_id: uuid.UUID) -> H
     """One more range of addresses."""
     network = own_network(caller, network_id)
     form = SubnetPageForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            subnet = with_tags(
-                caller=caller,
-                kind=TaggedKind.SUBNET,
-                tags=tags_asked(form),
-                write=lambda: subnet_create(caller=caller, request=form.request_in(network.pk)),
-            )
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            said = _("%(range)s was added to %(network)s.") % {"range": subnet.cidr, "network": network.name}
-            messages.success(request, said, extra_tags="good")
-            return redirect("network", network_id=network.pk)
+    subnet = tagged_form_saved(
+        request,
+        caller,
+        form,
+        lambda: subnet_create(caller=caller, request=form.request_in(network.pk)),
+        lambda made: _("%(range)s was added to %(network)s.") % {"range": made.cidr, "network": network.name},
+        kind=TaggedKind.SUBNET,
+    )
+    if subnet is not None:
+        return redirect("network", network_id=network.pk)
     context = {"form": form, "network": network, "is_subnet": True}
     return show(request, caller, "dashboard/networks/network_form.html", SECTION, **context)
 
@@ -54,6 +49,8 @@ def subnet_edit(request: HttpRequest, caller: Caller, subnet_id: uuid.UUID) -> H
     subnet = subnet_get(caller=caller, subnet_id=subnet_id)
     network = own_network(caller, subnet.network_id)
     initial = {
+        "name": subnet.name,
+        "description": subnet.description,
         "gateway": subnet.gateway or "-",
         "dns_servers": " ".join(subnet.dns_servers),
         "has_dhcp": subnet.has_dhcp,
@@ -62,21 +59,16 @@ def subnet_edit(request: HttpRequest, caller: Caller, subnet_id: uuid.UUID) -> H
         "tags": tags_text(subnet.tags),
     }
     form = SubnetEditForm(request.POST or None, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        values = form.values()
-        changes = {name: values[name] for name in values if name in form.changed_data}
-        try:
-            with_tags(
-                caller=caller,
-                kind=TaggedKind.SUBNET,
-                tags=tags_asked(form, subnet.tags),
-                write=lambda: subnet_update(caller=caller, subnet_id=subnet_id, changes=changes),
-            )
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            messages.success(request, _("%(name)s was changed.") % {"name": subnet.cidr}, extra_tags="good")
-            return redirect("network", network_id=network.pk)
+
+    def write() -> Any:
+        changes = {name: value for name, value in form.values().items() if name in form.changed_data}
+        return subnet_update(caller=caller, subnet_id=subnet_id, changes=changes)
+
+    saved = tagged_form_saved(
+        request, caller, form, write, changed_text, kind=TaggedKind.SUBNET, tags_before=subnet.tags
+    )
+    if saved is not None:
+        return redirect("network", network_id=network.pk)
     context = {"form": form, "network": network, "subnet": subnet}
     return show(request, caller, "dashboard/networks/network_form.html", SECTION, **context)
 

@@ -31,6 +31,7 @@ PLACES = {
     "image": KindPlace(gettext_noop("Images"), "/images/{key}/", "/images/?q={text}"),
     "flavor": KindPlace(gettext_noop("Flavors"), "/flavors/{key}/", "/flavors/?q={text}"),
     "network": KindPlace(gettext_noop("Networks"), "/networks/{key}/", "/networks/?q={text}"),
+    "port": KindPlace(gettext_noop("Ports"), "/ports/{key}/", "/ports/?q={text}"),
     "router": KindPlace(gettext_noop("Routers"), "/routers/{key}/", "/routers/"),
     "floating_ip": KindPlace(gettext_noop("Floating addresses"), "/floating-ips/", "/floating-ips/"),
     "security_group": KindPlace(gettext_noop("Security groups"), "/security-groups/{key}/", "/security-groups/"),
@@ -68,6 +69,7 @@ FORMS = (
     Command(gettext_noop("Create an instance"), "/instances/create/", "instances:create", "new vm server machine"),
     Command(gettext_noop("Upload or import an image"), "/images/new/", "images:write", "new create"),
     Command(gettext_noop("Create a network"), "/networks/new/", "networks:write", "new add"),
+    Command(gettext_noop("Create a port"), "/ports/new/", "ports:write", "new add nic card mac"),
     Command(gettext_noop("Create a router"), "/routers/new/", "routers:write", "new add"),
     Command(
         gettext_noop("Take a floating address"), "/floating-ips/new/", "floating_ips:write", "new create ip allocate"

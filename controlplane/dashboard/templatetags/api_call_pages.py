@@ -26,7 +26,9 @@ def api_call_part(context: template.Context) -> dict[str, Any]:
         return {**shown, "calls": calls, "of_form": request.path}
     declared = context.get("list")
     filters = declared.filterset(context["caller"]).base_filters if declared is not None else None
-    return {**shown, "calls": page_calls(name, kwargs, _asked(context, request), filters)}
+    caller = context["caller"]  # empty where nobody is logged in
+    is_admin = bool(caller) and caller.is_admin
+    return {**shown, "calls": page_calls(name, kwargs, _asked(context, request), filters, is_admin=is_admin)}
 
 
 def _asked(context: template.Context, request: Any) -> list[tuple[str, str]]:

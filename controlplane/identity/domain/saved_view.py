@@ -22,6 +22,7 @@ LISTS: dict[str, ListPlace] = {
     "keypairs": ListPlace(gettext_noop("Key pairs"), "/keypairs/"),
     "server-groups": ListPlace(gettext_noop("Server groups"), "/server-groups/"),
     "networks": ListPlace(gettext_noop("Networks"), "/networks/"),
+    "ports": ListPlace(gettext_noop("Ports"), "/ports/"),
     "routers": ListPlace(gettext_noop("Routers"), "/routers/"),
     "floating-ips": ListPlace(gettext_noop("Floating addresses"), "/floating-ips/"),
     "security-groups": ListPlace(gettext_noop("Security groups"), "/security-groups/"),

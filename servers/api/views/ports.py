@@ -13,7 +13,7 @@ from controlplane.identity.api.callers import caller_of
 from controlplane.infra.api.identifiers import uuid_in_path
 from servers.api.serializers.ports import PortChange, PortInput, PortOutput
 from servers.api.views.tags import TaggedViewSet
-from servers.filtersets_network import PortFilterSet
+from servers.filtersets_network import PortFilterSet, port_filters
 from servers.models import Port
 from servers.networks.domain.ports import PortRequest
 from servers.networks.selectors.networks import owner_of
@@ -39,8 +39,13 @@ class PortViewSet(TaggedViewSet, ReadOnlyModelViewSet[Port]):
     thing = "Port"
     queryset = Port.objects.none()
     serializer_class = PortOutput
-    filterset_class = PortFilterSet
     ordering_fields = ["name", "created_at"]
+
+    @property
+    def filterset_class(self) -> type[PortFilterSet]:
+        """Only operators may filter by host."""
+        is_drawn = getattr(self, "swagger_fake_view", False)
+        return port_filters(is_admin=is_drawn or caller_of(self.request).sees_all)
 
     def get_queryset(self) -> QuerySet[Port]:
         """What the caller may see."""

@@ -62,6 +62,12 @@ def may_have_ports(caller: Caller, network: Network) -> bool:
     return owns_network(caller, network) or is_for_all(network)
 
 
+def networks_taking_ports(caller: Caller) -> QuerySet[Network]:
+    """Those that `may_have_ports` is true of."""
+    rows = networks_visible(caller)
+    return rows if caller.sees_all else rows.filter(Q(project_id=caller.own_project_id) | FOR_ALL)
+
+
 def is_for_all(network: Network) -> bool:
     """What `FOR_ALL` says, of a row that is at hand."""
     return network.is_shared or (network.project_id is None and network.kind == NetworkBackendKind.HYPERVISOR.value)

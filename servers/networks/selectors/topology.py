@@ -2,7 +2,7 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, QuerySet
@@ -50,23 +50,25 @@ class JoinedRouter:
 def ports_joined(caller: Caller, network_id: uuid.UUID) -> list[JoinedPort]:
     """The first ports of the network that the caller may know of. Three queries at most."""
     rows = ports_visible(caller).filter(network=network_id).select_related("router").order_by("created_at", "pk")
-    return _named(caller, list(rows[:MAX_PORTS]))
+    return ports_named(caller, list(rows[:MAX_PORTS]))
 
 
 def guests_joined(caller: Caller, network_id: uuid.UUID, limit: int) -> tuple[list[JoinedPort], int]:
     """The first ports of the network that are guests' or nobody's yet, and how many there are. Four queries at most."""
     rows = ports_visible(caller).filter(network=network_id, owner__in=GUEST_OWNERS)
-    return _named(caller, list(rows.order_by("created_at", "pk")[:limit])), rows.count()
+    return ports_named(caller, list(rows.order_by("created_at", "pk")[:limit])), rows.count()
 
 
 def instance_ports_joined(caller: Caller, instance_id: uuid.UUID) -> list[JoinedPort]:
     """The cards of an instance, in their order. Three queries at most."""
     rows = ports_visible(caller).filter(instance_uuid=instance_id).select_related("router").prefetch_related("groups")
-    return _named(caller, list(rows.order_by("position", "created_at", "pk")))
+    return ports_named(caller, list(rows.order_by("position", "created_at", "pk")))
 
 
-def _named(caller: Caller, ports: list[Port]) -> list[JoinedPort]:
-    """What another project calls its instances is not for whoever owns the network."""
+def ports_named(caller: Caller, ports: Sequence[Port]) -> list[JoinedPort]:
+    """These ports with their floating addresses and the names of their instances: what another project calls its own is
+    not for whoever owns the network. Two queries at most.
+    """
     ids = {port.instance_uuid for port in ports} - {None}
     living = Instance.objects.filter(pk__in=ids, deleted_at=None)
     if not caller.sees_all:
@@ -120,7 +122,7 @@ def ports_for_floating(caller: Caller, *, named: uuid.UUID | None = None) -> lis
     found = list(rows.order_by("created_at", "pk")[:MAX_FLOATING_PORTS])
     if named is not None and all(port.pk != named for port in found):
         found += rows.filter(pk=named)
-    return _named(caller, found)
+    return ports_named(caller, found)
 
 
 def instance_names(instance_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
