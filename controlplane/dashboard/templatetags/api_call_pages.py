@@ -15,7 +15,7 @@ def api_call_part(context: template.Context) -> dict[str, Any]:
     """Nothing where nobody is logged in, for a page that was refused, and where no call does the same."""
     request = context.get("request")
     match = getattr(request, "resolver_match", None)
-    if request is None or match is None or "caller" not in context or "error" in context:
+    if request is None or match is None or not context.get("caller") or "error" in context:
         return {}
     name, kwargs = match.url_name or "", match.kwargs
     shown: dict[str, Any] = {"api": request.build_absolute_uri("/api")}
@@ -26,8 +26,7 @@ def api_call_part(context: template.Context) -> dict[str, Any]:
         return {**shown, "calls": calls, "of_form": request.path}
     declared = context.get("list")
     filters = declared.filterset(context["caller"]).base_filters if declared is not None else None
-    caller = context["caller"]  # empty where nobody is logged in
-    is_admin = bool(caller) and caller.is_admin
+    is_admin = context["caller"].is_admin
     return {**shown, "calls": page_calls(name, kwargs, _asked(context, request), filters, is_admin=is_admin)}
 
 
