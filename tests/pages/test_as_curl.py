@@ -17,7 +17,7 @@ from controlplane.dashboard.api_calls.calls import HIDDEN, ApiCall
 from controlplane.dashboard.api_calls.form_calls import FORM_CALLS, form_calls
 from controlplane.dashboard.api_calls.page_calls import BESIDES, BESIDES_OF_ADMINS, LISTS, THINGS
 from controlplane.identity.domain import Caller
-from servers.models import Flavor, Volume
+from servers.models import Flavor, Image, Volume
 from tests.architecture.test_inputs import INPUTS
 from tests.worlds.cloud import People, active, client_of
 from tests.worlds.routing import inside
@@ -26,7 +26,7 @@ AsPerson = Callable[[Caller], Client]
 ID = "00000000-0000-0000-0000-00000000000a"
 KWARGS = dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join([*LISTS.values(), *THINGS.values()])), ID)
 KWARGS |= {f"{one}_id": ID for one in ("instance", "flavor", "network", "router", "group", "volume", "project", "user")}
-KWARGS |= {f"{one}_id": ID for one in ("subnet", "port", "floating_ip")}
+KWARGS |= {f"{one}_id": ID for one in ("subnet", "port", "floating_ip", "image")}
 FILLED = {
     "name": ["x"], "description": ["y"], "cidr": ["10.1.0.0/24"], "gateway": ["-"], "dns_servers": ["9.9.9.9"],
     "metadata": ["a = b"], "tags": ["a, b"], "spec_key": ["k"], "spec_value": ["v"], "source": [f"image:{ID}"],
@@ -39,6 +39,10 @@ FILLED = {
     "pools": ["10.1.0.5 10.1.0.9"], "routes": ["10.9.0.0/16 10.1.0.7"],
     "password": ["hunter2"], "admin_pass": ["hunter2"], "username": ["u"], "email": ["u@example.org"],
     "state": ["error"], "reason": ["r"], "quota_cores": ["5"], "external_network": [ID], "is_active": ["on"],
+    "nic_of": [f"port:{ID}"], "nic_fixed_ip": [""], "nic_tag": ["t"], "max_count": ["3"], "batch": ["best_effort"],
+    "protected": ["on"], "trusted_image_certificates": [ID], "hypervisor_hostname": ["n"], "file_path": ["/a"],
+    "file_contents": ["hunter2"], "visibility": ["private"], "import_url": ["https://x.org/a"],
+    "import_checksum_url": ["https://x.org/SHA256SUMS"],
 }  # fmt: skip
 
 
@@ -146,6 +150,17 @@ def test_the_call_of_the_volume_form_makes_the_volume(people: People, as_person:
     body = json.loads(shlex.split(unescape(answer.text))[-1])
     assert body == {"name": "data", "size_gib": 3}
     assert not Volume.objects.exists(), "it says how, and does nothing"
+
+
+def test_the_call_of_the_image_form_imports_the_image(people: People, as_person: AsPerson) -> None:
+    typed = {"name": "debian", "visibility": "private", "disk_format": "qcow2", "min_disk_gib": "2", "spec_key": "a"}
+    typed |= {"spec_value": "b", "import_url": "https://x.org/a.qcow2", "import_checksum_url": "https://x.org/SUMS"}
+    answer = as_person(people.member).post("/as-curl/", {**typed, "as_curl_of": "/images/new/"})
+    made = client_of(people.member).post("/api/images/", json.loads(shlex.split(unescape(answer.text))[-1]))
+    assert made.status_code == 201, made.text
+    image = Image.objects.get(name="debian")
+    assert (image.min_disk_gib, image.properties) == (2, {"a": "b"})
+    assert (image.task.source_url, image.task.checksum_url) == ("https://x.org/a.qcow2", "https://x.org/SUMS")
 
 
 def test_the_call_of_a_subnets_form_says_its_lines_as_objects(people: People, as_person: AsPerson) -> None:

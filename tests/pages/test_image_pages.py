@@ -93,6 +93,50 @@ def test_image_is_added_by_an_import_whose_progress_is_shown(who):
     assert "Cancelled by mary" in text(member.get(f"/images/{made.pk}/"))
 
 
+NEW = {"name": "i", "visibility": "private", "disk_format": "raw", "min_disk_gib": 0, "min_ram_mib": 0}
+SOURCE, SUMS = "https://example.org/a.raw", "https://example.org/SHA256SUMS"
+
+
+@pytest.mark.parametrize(
+    ("asked", "field", "reason"),
+    [
+        ({"import_checksum_url": SUMS}, "import_url", "Name the URL that the checksum is of."),
+        (
+            {"import_url": SOURCE, "import_checksum_url": "ftp://x.org/S"},
+            "",
+            "URLs of https and http are allowed",
+        ),
+        ({"import_url": SOURCE, "import_checksum_url": "https://me:pw@example.org/S"}, "", "no user name"),
+        ({"import_url": SOURCE, "import_checksum_url": "SHA256SUMS"}, "", "URLs of https and http are allowed"),
+        ({"import_url": SOURCE, "import_checksum_url": "https://x.org/" + "x" * 2000}, "", "at most 2000 characters"),
+        (
+            {"import_url": SOURCE, "import_checksum_url": SUMS, "import_checksum": "sha256:" + "0" * 64},
+            "",
+            "Give the checksum, or the list that it stands in.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_list_of_checksums_stands_at_its_field(who, asked, field, reason):
+    answer = browser(who.member).post("/images/new/", NEW | asked)
+
+    errors = answer.context["form"].errors
+    assert list(errors) == [field or "import_checksum_url"]
+    assert reason in errors[field or "import_checksum_url"][0]
+    assert not Image.objects.exists()
+
+
+def test_image_is_imported_with_a_list_of_checksums(who):
+    assert browser(who.reader).post("/images/new/", NEW).status_code == 403
+    member = browser(who.member)
+
+    member.post("/images/new/", NEW | {"import_url": SOURCE, "import_checksum_url": SUMS})
+
+    task = ImageTask.objects.get()
+    assert (task.source_url, task.checksum, task.checksum_url) == (SOURCE, "", SUMS)
+    assert "import_checksum_url" in text(member.get("/images/new/"))
+    assert "import_checksum_url" not in text(member.get(f"/images/{task.image_id}/edit/"))
+
+
 def test_sharing_and_its_answer(who):
     member, stranger = browser(who.member), browser(who.stranger)
     made = cloud.image("offer", visibility="shared", project_id=who.member.project_id)

@@ -27,7 +27,9 @@ from controlplane.dashboard.api_calls.sent import Reader, Sent
 from controlplane.dashboard.api_calls.sent import text_of as _text
 from controlplane.dashboard.identity.projects import QUOTAS
 from controlplane.dashboard.instances.disk_fields import VOLUME, block_devices_of
+from controlplane.dashboard.instances.file_fields import paths_filled_in
 from controlplane.dashboard.instances.forms import words_of
+from controlplane.dashboard.instances.interface_fields import interface_rows, networks_asked
 from controlplane.dashboard.metadata_lines import metadata_of_lines
 
 
@@ -79,6 +81,16 @@ def _specs(sent: Sent) -> dict[str, Any]:
     return {"extra_specs": found} if found or "spec_key" in sent else {}
 
 
+def _properties(sent: Sent) -> dict[str, Any]:
+    """The editor of an image's properties is that of extra specs."""
+    return {"properties": specs} if (specs := _specs(sent).get("extra_specs")) is not None else {}
+
+
+def _import_from(sent: Sent) -> dict[str, Any]:
+    found = {name: text for name in ("url", "checksum", "checksum_url") if (text := _text(sent, f"import_{name}"))}
+    return {"import_from": found} if found else {}
+
+
 def _group_rules(sent: Sent) -> dict[str, Any]:
     limit = numbers("max_server_per_host")(sent)
     return {"rules": limit} if limit else {}
@@ -100,8 +112,9 @@ def _of_an_instance(sent: Sent) -> dict[str, Any]:
         found["user_data"] = base64.b64encode(script.replace("\r\n", "\n").encode()).decode()
     if group := _text(sent, "group"):
         found["hints"] = {"group": group}
-    if networks := [one for one in sent.get("networks", []) if one]:
-        found["networks"] = [{"network": one} for one in networks]
+    rows = [row.asked for row in interface_rows(sent)]
+    if networks := networks_asked(_text(sent, "network_choice"), sent.get("networks", []), rows):
+        found["networks"] = networks
     if groups := [one for one in sent.get("security_groups", []) if one]:
         found["security_groups"] = groups
     if tags := words_of(_text(sent, "tags")):
@@ -109,6 +122,20 @@ def _of_an_instance(sent: Sent) -> dict[str, Any]:
     if _text(sent, "without_config_drive"):
         found["config_drive"] = False
     return found | _boot(sent)
+
+
+def _more_of_an_instance(sent: Sent) -> dict[str, Any]:
+    """What it asks for more rarely. What files hold is as secret as a password."""
+    found: dict[str, Any] = {}
+    if metadata := lines_of_pairs("metadata")(sent).get("metadata"):
+        found["metadata"] = metadata
+    if certificates := [one for one in sent.get("trusted_image_certificates", []) if one]:
+        found["trusted_image_certificates"] = certificates
+    if paths := paths_filled_in(sent):
+        found["personality"] = [{"path": path, "contents": HIDDEN} for path in paths]
+    if _text(sent, "protected"):
+        found["protected"] = True
+    return found
 
 
 def _boot(sent: Sent) -> dict[str, Any]:
@@ -133,6 +160,12 @@ _FLAVOR = (
     numbers("vcpus", "memory_mib", "root_gib", "ephemeral_gib", "swap_mib"),
     flags("is_public", "disabled"),
     _specs,
+)
+_IMAGE = (
+    texts("name", "visibility", "disk_format"),
+    numbers("min_disk_gib", "min_ram_mib"),
+    flags("protected"),
+    _properties,
 )
 _PROJECT = (texts("name", "description"), flags("enabled"), numbers(*QUOTAS))
 _USER = (texts("username", "email"), secrets("password"), flags("is_active"))
@@ -167,12 +200,14 @@ FORM_CALLS: Mapping[str, tuple[FormCall, ...]] = {
             "POST",
             "/instances/",
             (
-                texts("name", "flavor", "availability_zone", "key_name", "description", "hostname", "host"),
+                texts("name", "flavor", "availability_zone", "key_name", "description", "hostname", "batch"),
                 texts("access_ip_v4", "access_ip_v6", "disk_config"),
-                numbers("min_count"),
+                numbers("min_count", "max_count"),
                 secrets("admin_pass"),
                 _of_an_instance,
+                _more_of_an_instance,
             ),
+            (texts("host", "hypervisor_hostname"),),
         ),
     ),
     "instance-edit": (
@@ -188,6 +223,8 @@ FORM_CALLS: Mapping[str, tuple[FormCall, ...]] = {
     "instance-delete": (FormCall("DELETE", "/instances/{instance_id}/"),),
     "flavor-new": (FormCall("POST", "/flavors/", _FLAVOR),),
     "flavor-edit": (FormCall("PATCH", "/flavors/{flavor_id}/", (changed_texts("description"), *_FLAVOR)),),
+    "image-new": (FormCall("POST", "/images/", (*_IMAGE, _import_from)),),
+    "image-edit": (FormCall("PATCH", "/images/{image_id}/", _IMAGE),),
     "keypair-new": (FormCall("POST", "/keypairs/", (texts("name", "public_key"),)),),
     "server-group-new": (FormCall("POST", "/server-groups/", (texts("name", "policy"), _group_rules)),),
     "network-new": (
@@ -338,7 +375,8 @@ def form_calls(url_name: str, kwargs: Mapping[str, Any], sent: Sent, *, is_admin
 
 def sent_of_form(form: Any) -> Sent:
     """What a form holds before anybody typed, or as it was sent."""
-    return {name: _values(form[name].value()) for name in form.fields}
+    rows: Sent = getattr(form, "rows_filled_in", {})
+    return {**{name: _values(form[name].value()) for name in form.fields}, **rows}
 
 
 def _values(value: Any) -> list[str]:

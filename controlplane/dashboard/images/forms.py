@@ -33,7 +33,9 @@ def _min_size(label: "StrOrPromise", help_text: "StrOrPromise") -> forms.Integer
 
 
 class ImagePageForm(forms.Form):
-    """The record. `import_url` and `import_checksum` are for new ones only."""
+    """The record. What is of an import (OF_IMPORT) is for new ones only."""
+
+    OF_IMPORT = ("import_url", "import_checksum", "import_checksum_url")
 
     name = forms.CharField(label=_("Name"), strip=False, help_text=_("Up to 255 characters."))
     visibility = forms.ChoiceField(label=_("Visibility"))
@@ -56,6 +58,12 @@ class ImagePageForm(forms.Form):
         help_text=_("sha256: and 64 hexadecimal digits, or sha512: and 128."),
         widget=forms.TextInput(attrs={"class": "mono", "spellcheck": "false"}),
     )
+    import_checksum_url = forms.CharField(
+        label=_("URL of a list of checksums"),
+        required=False,
+        max_length=2000,
+        help_text=_("In place of the checksum: a list that names the file, such as SHA256SUMS beside it."),
+    )
 
     def __init__(self, *args: Any, may_publish: bool, is_new: bool, has_bytes: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -66,8 +74,8 @@ class ImagePageForm(forms.Form):
         self._choices("disk_format", formats)
         if has_bytes:
             del self.fields["disk_format"]
-        if not is_new:
-            del self.fields["import_url"], self.fields["import_checksum"]
+        for name in () if is_new else self.OF_IMPORT:
+            del self.fields[name]
 
     def _choices(self, name: str, choices: "Sequence[tuple[str, StrOrPromise]]") -> None:
         field = self.fields[name]

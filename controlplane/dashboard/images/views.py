@@ -37,7 +37,7 @@ OFFERS_SHOWN = 50
 INSTANCES_SHOWN = 25
 SECTION = "images"
 WITHOUT_BYTES = (ImageStatus.QUEUED.value, ImageStatus.KILLED.value)
-FORM_FIELDS = {"url": "import_url", "checksum": "import_checksum"}
+FORM_FIELDS = {"url": "import_url", "checksum": "import_checksum", "checksum_url": "import_checksum_url"}
 
 
 @require_safe
@@ -157,12 +157,12 @@ def _submitted(request: HttpRequest, caller: Caller, image: Any) -> HttpResponse
 
 
 def _saved(caller: Caller, image: Any, fields: dict[str, Any]) -> Any:
-    url, checksum = fields.pop("import_url", ""), fields.pop("import_checksum", "")
+    url, checksum, checksum_url = (fields.pop(name, "") for name in ImagePageForm.OF_IMPORT)
     if image is not None:
         return image_update(caller=caller, image_id=image.pk, changes=fields)
     if url:
-        return image_create_by_import(caller=caller, url=url, checksum=checksum, **fields)
-    if checksum:
+        return image_create_by_import(caller=caller, url=url, checksum=checksum, checksum_url=checksum_url, **fields)
+    if checksum or checksum_url:
         raise InvalidFields({"url": [gettext("Name the URL that the checksum is of.")]})
     return image_create(caller=caller, **fields)
 

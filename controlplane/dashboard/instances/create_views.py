@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from controlplane.dashboard.form_errors import errors_add, reasons_by_field
 from controlplane.dashboard.instances.action_toasts import batch_links
-from controlplane.dashboard.instances.forms import InstanceForm
+from controlplane.dashboard.instances.forms import InstanceForm, Offered
 from controlplane.dashboard.pages import is_htmx, page, show
 from controlplane.dashboard.simulate.trial import create_try, simulate_query
 from controlplane.dashboard.toasts import toast
@@ -26,11 +26,13 @@ from servers.catalog.selectors.quota import quota_state
 from servers.catalog.selectors.server_group import server_groups_visible
 from servers.catalog.services.keypair import keypair_create, keypair_generate
 from servers.images.selectors import images_listed
+from servers.images.services.certificates import certificates_visible
 from servers.instances.domain.instance_create import InstanceCreate
 from servers.instances.domain.user_data_check import user_data_findings
 from servers.instances.services.create import instances_create
 from servers.instances.services.nics import networks_usable
 from servers.networks.selectors.groups import groups_visible
+from servers.networks.selectors.ports import ports_free
 from servers.networks.services.groups import default_group_make
 from servers.trials.create_answer import create_answer, flavors_without_room
 from servers.volumes.selectors.volume_types import volume_types_visible
@@ -42,17 +44,18 @@ MAX_NETWORKS = 100
 FORM_FIELDS = {
     "block_device_mapping_v2": "boot_from",
     "config_drive": "without_config_drive",
-    "max_count": "min_count",
     "count": "min_count",
 }
 # Of what a change of a dry run may say, the form's field.
 APPLIED = {"flavor": "flavor", "availability_zone": "availability_zone", "count": "min_count"}
-MANY = frozenset({"networks", "security_groups", "more_volumes"})
+MANY = frozenset({"networks", "security_groups", "more_volumes", "trusted_image_certificates"})
 """Fields with several values."""
+ROWS = ("interfaces", "personality")
+"""Fields that are rows of inputs."""
 # What a decision does not depend on; while only these change, there is nothing new to answer.
 NOT_ASKED = frozenset(
     {"csrfmiddlewaretoken", "name", "tags", "description", "hostname", "admin_pass", "key_name", "disk_config"}
-    | {"access_ip_v4", "access_ip_v6", "new_key_name", "new_public_key", "answered"}
+    | {"access_ip_v4", "access_ip_v6", "new_key_name", "new_public_key", "answered", "metadata", "protected", "nic_tag"}
 )
 
 
@@ -61,32 +64,42 @@ NOT_ASKED = frozenset(
 def instance_create(request: HttpRequest, caller: Caller) -> HttpResponse:
     """The form, with what is left of the quota; the service's refusals appear at their fields.
 
-    Its other buttons create nothing: one tries, one takes over what would help and tries again, one adds a key pair.
+    Its other buttons create nothing: one tries, one takes over what would help and tries again, one adds a key pair,
+    and some give more rows.
     """
     data: QueryDict | None = request.POST if request.method == "POST" else None
     if data is not None and "apply" in data:
         data = _applied(data)
     if data is not None and "try" in data:
-        return _tried(request, caller, _form(caller, data))
+        return _tried(request, caller, _form(caller, data, request.FILES))
     if data is not None and "add_key" in data:
         return _key_added(request, caller, data)
-    form = _form(caller, data)
+    if data is not None and "more" in data:
+        form = _form(caller, data, request.FILES, is_unasked=True)
+        form.opens = str(data["more"])
+        return _shown(request, caller, form=form)
+    form = _form(caller, data, request.FILES)
     if data is not None and form.is_valid():
+        wanted = InstanceCreate(**form.wanted())
         try:
-            made = instances_create(caller=caller, wanted=InstanceCreate(**form.wanted()))
+            made = instances_create(caller=caller, wanted=wanted)
         except KilonovaError as error:
-            errors_add(form, error, FORM_FIELDS)
+            errors_add(form, error, FORM_FIELDS | {"networks": form.networks_at})
         else:
-            toast(request, _requested(made), links=batch_links(made))
+            toast(request, _requested(made, wanted.count_max), links=batch_links(made))
             return redirect("instance", instance_id=made[0].pk) if len(made) == 1 else redirect("instances")
     return _shown(request, caller, form=form.ready())
 
 
-def _requested(made: Sequence[Any]) -> str:
+def _requested(made: Sequence[Any], count_max: int) -> str:
     if len(made) == 1:
-        return _("%(name)s requested.") % {"name": made[0].name}
-    text = _("%(count)d instances, %(first)s to %(last)s, requested.")
-    return text % {"count": len(made), "first": made[0].name, "last": made[-1].name}
+        text = _("%(name)s requested.") % {"name": made[0].name}
+    else:
+        text = _("%(count)d instances, %(first)s to %(last)s, requested.")
+        text %= {"count": len(made), "first": made[0].name, "last": made[-1].name}
+    if len(made) == count_max:
+        return text
+    return f"{text} " + _("The quota allows no more; up to %(most)d were asked for.") % {"most": count_max}
 
 
 @require_POST
@@ -117,13 +130,15 @@ def instance_create_answer(request: HttpRequest, caller: Caller) -> HttpResponse
 
 
 def _digest(data: QueryDict) -> str:
-    asked = sorted((name, values) for name, values in data.lists() if name not in NOT_ASKED)
+    asked = sorted(
+        (name, values) for name, values in data.lists() if name not in NOT_ASKED and not name.startswith("file_")
+    )
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
 
 
 def _label(form: InstanceForm, name: str) -> str:
     root = name.split(".", maxsplit=1)[0]
-    known = FORM_FIELDS.get(root, root)
+    known = (FORM_FIELDS | {"networks": form.networks_at}).get(root, root)
     return str(form[known].label) if known in form.fields else ""
 
 
@@ -151,7 +166,7 @@ def _tried(request: HttpRequest, caller: Caller, form: InstanceForm) -> HttpResp
             helps = [(one, _apply_value(one)) for one in trial.changes]
             context |= {"trial": trial, "trial_query": simulate_query(wanted), "trial_helps": helps}
         except KilonovaError as error:
-            errors_add(form, error, FORM_FIELDS)
+            errors_add(form, error, FORM_FIELDS | {"networks": form.networks_at})
     return _shown(request, caller, form=form.ready() if form.errors else form, **context)
 
 
@@ -181,7 +196,7 @@ def _key_added(request: HttpRequest, caller: Caller, data: QueryDict) -> HttpRes
         changed["key_name"], changed["new_key_name"], changed["new_public_key"] = name, "", ""
     except KilonovaError as error:
         context["key_problems"] = [text for texts in reasons_by_field(error).values() for text in texts]
-    form = _form(caller, changed, is_unasked=True)
+    form = _form(caller, changed, request.FILES, is_unasked=True)
     return _shown(request, caller, form=form, **context)
 
 
@@ -196,6 +211,7 @@ def _shown(request: HttpRequest, caller: Caller, **context: Any) -> HttpResponse
 def _form(
     caller: Caller,
     data: QueryDict | None,
+    files: Any = None,
     *,
     is_trial: bool | None = None,
     is_unasked: bool = False,
@@ -205,26 +221,36 @@ def _form(
     flavors = list(flavors_visible(caller=caller))
     form = InstanceForm(
         None if is_unasked else data,
-        flavors=flavors,
-        images=list(images_listed(caller=caller)),
-        keypairs=list(keypairs_of(user_id=caller.user_id)),
-        groups=list(server_groups_visible(caller=caller)),
-        networks=list(networks_usable(caller).order_by("name", "pk")[:MAX_NETWORKS]),
-        security_groups=_security_groups(caller),
-        zones=[zone.name for zone in zone_list()],
-        volumes=list(
-            volumes_visible(caller).filter(project=caller.project_id, state="available").order_by("name")[:MAX_NETWORKS]
-        ),
-        volume_types=list(volume_types_visible(caller).order_by("name")[:MAX_NETWORKS]),
+        # Files alone, though there are none, would make it one that was sent.
+        None if is_unasked or data is None else files,
+        offered=_offered(caller, flavors),
         may_name_host=caller.is_admin,
         is_trial="try" in (data or {}) if is_trial is None else is_trial,
     )
     if is_unasked and data is not None:
         form.initial = {name: data.getlist(name) if name in MANY else data.get(name) for name in data}
+        form.initial |= {name: form.fields[name].widget.value_from_datadict(data, files or {}, name) for name in ROWS}
     if marks_flavors:
         offered = [one for one in flavors if not one.disabled]
         form.flavors_mark(flavors_without_room(caller=caller, flavors=offered))
     return form
+
+
+def _offered(caller: Caller, flavors: Sequence[Any]) -> Offered:
+    volumes = volumes_visible(caller).filter(project=caller.project_id, state="available")
+    return Offered(
+        flavors=flavors,
+        images=list(images_listed(caller=caller)),
+        keypairs=list(keypairs_of(user_id=caller.user_id)),
+        groups=list(server_groups_visible(caller=caller)),
+        networks=list(networks_usable(caller).order_by("name", "pk")[:MAX_NETWORKS]),
+        ports=list(ports_free(caller).order_by("name", "pk")[:MAX_NETWORKS]),
+        security_groups=_security_groups(caller),
+        certificates=list(certificates_visible(project_id=caller.project_id).order_by("name", "pk")),
+        zones=[zone.name for zone in zone_list()],
+        volumes=list(volumes.order_by("name")[:MAX_NETWORKS]),
+        volume_types=list(volume_types_visible(caller).order_by("name")[:MAX_NETWORKS]),
+    )
 
 
 def _security_groups(caller: Caller) -> list[Any]:

@@ -1,171 +1,86 @@
 """The create form. It offers; the service decides, so that page and API have the same rules."""
 
 import base64
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
+from controlplane.dashboard.instances.create_fields import InstanceFields
 from controlplane.dashboard.instances.disk_fields import DISKS, VOLUME, block_devices_of, disk_fields
-from controlplane.dashboard.pairs_field import PairsField
+from controlplane.dashboard.instances.file_fields import FILE_COLUMNS, FileRow, files_field
+from controlplane.dashboard.instances.interface_fields import (
+    NIC_COLUMNS,
+    InterfaceRow,
+    interface_choices,
+    interface_fields,
+    networks_asked,
+)
+from controlplane.dashboard.metadata_lines import metadata_of_lines
 from controlplane.kernel.units import size_text
+from servers.instances.domain.instance_rules import ALL_OR_NOTHING
 from servers.instances.domain.user_data_check import UserDataFinding, UserDataTone, user_data_findings
 
 
-class InstanceForm(forms.Form):
-    """What a person fills in; `wanted` gives it as the service takes it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """Rows to choose from, those that the caller may use; `zones` by name. `certificates`, `ports`, `volumes`: those of
+    the project, or free for it.
+    """
 
-    MAIN = ("name", "flavor", "image", "min_count", "availability_zone")
-    MORE = ("networks", "security_groups", "key_name", "group", "hints", "tags")
-    # Of ADVANCED, those that become part of another argument.
-    NO_ARGUMENTS = ("without_config_drive", "force")
-    NEW_KEY = ("new_key_name", "new_public_key")
-    USER_DATA = ("user_data", "user_data_as_is")
-    ADVANCED = (
-        "description",
-        "hostname",
-        "admin_pass",
-        "access_ip_v4",
-        "access_ip_v6",
-        "disk_config",
-        "without_config_drive",
-        "host",
-        "force",
-    )
+    flavors: Sequence[Any]
+    images: Sequence[Any]
+    keypairs: Sequence[Any]
+    groups: Sequence[Any]
+    networks: Sequence[Any]
+    ports: Sequence[Any]
+    security_groups: Sequence[Any]
+    certificates: Sequence[Any]
+    zones: Sequence[str]
+    volumes: Sequence[Any]
+    volume_types: Sequence[Any]
 
-    name = forms.CharField(
-        label=_("Name"), help_text=_("Up to 255 characters. Several instances get -1, -2, ... appended."), strip=False
-    )
-    flavor = forms.ChoiceField(label=_("Flavor"), help_text=_("How many vCPUs, how much memory and disk."))
-    image = forms.ChoiceField(label=_("Image"), help_text=_("What it boots from."))
-    min_count = forms.IntegerField(
-        label=_("How many"),
-        initial=1,
-        help_text=_("All of them, or none if they do not fit."),
-        widget=forms.NumberInput(attrs={"min": 1, "class": "short"}),
-    )
-    networks = forms.MultipleChoiceField(
-        label=_("Networks"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("A network card in each. None marked: the default network, or the only one that there is."),
-    )
-    security_groups = forms.MultipleChoiceField(
-        label=_("Security groups"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("Who may reach it. None marked: the project's default group."),
-    )
-    availability_zone = forms.ChoiceField(label=_("Availability zone"), required=False)
-    key_name = forms.ChoiceField(label=_("Key pair"), required=False)
-    new_key_name = forms.CharField(label=_("Name of the new key pair"), required=False, strip=False)
-    new_public_key = forms.CharField(
-        label=_("Its public key"),
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3, "class": "mono", "spellcheck": "false"}),
-        help_text=_("One line, as ~/.ssh/id_ed25519.pub has it. Leave it empty to have a pair made here."),
-    )
-    group = forms.ChoiceField(label=_("Server group"), required=False)
-    hints = PairsField(
-        label=_("Scheduler hints"),
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3, "class": "mono", "spellcheck": "false"}),
-        help_text=_(
-            "One key = value a line. same_host and different_host take ids of instances, separated by commas; "
-            "query and build_near_host_ip, and what plug-ins read, are taken as they are."
-        ),
-    )
-    user_data = forms.CharField(
-        label=_("User data"),
-        required=False,
-        strip=False,
-        widget=forms.Textarea(attrs={"rows": 10, "class": "mono code", "spellcheck": "false", "wrap": "off"}),
-        help_text=_("A script (#!/bin/sh) or a #cloud-config, as plain text. It is checked as you type."),
-    )
-    user_data_as_is = forms.BooleanField(label=_("Send it as it is, whatever the check says"), required=False)
-    tags = forms.CharField(label=_("Tags"), required=False, help_text=_("Words separated by commas."))
-    description = forms.CharField(label=_("Description"), required=False, max_length=255)
-    hostname = forms.CharField(
-        label=_("Host name"),
-        required=False,
-        help_text=_("What the guest calls itself, of a single instance. Made from the name if empty."),
-    )
-    admin_pass = forms.CharField(
-        label=_("Administrator's password"),
-        required=False,
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text=_("The guest finds it on its config drive. Kept encrypted, and forgotten once the guest runs."),
-    )
-    access_ip_v4 = forms.CharField(
-        label=_("Access address, IPv4"), required=False, help_text=_("Where you say it is reached.")
-    )
-    access_ip_v6 = forms.CharField(label=_("Access address, IPv6"), required=False)
-    disk_config = forms.ChoiceField(
-        label=_("Root partition"),
-        required=False,
-        choices=[
-            ("", _("as the image does")),
-            ("AUTO", _("the guest grows it to the disk (AUTO)")),
-            ("MANUAL", _("the guest leaves it (MANUAL)")),
-        ],
-    )
-    without_config_drive = forms.BooleanField(
-        label=_("No config drive"),
-        required=False,
-        help_text=_(
-            "Then the guest gets no password, and key and user data from its network's metadata service alone."
-        ),
-    )
-    host = forms.CharField(
-        label=_("Requested host"),
-        required=False,
-        help_text=_("The only host that comes into question. It passes all filters, unlike one that is forced."),
-    )
-    force = forms.CharField(
-        label=_("Forced host"),
-        required=False,
-        help_text=_("host, host:node or :node. No filter is asked."),
-    )
+
+class InstanceForm(InstanceFields):
+    """The filled-in form; `wanted` gives it as the service takes it."""
+
+    opens = ""
+    """Which rows were asked to be more: interfaces or files."""
 
     def __init__(
         self,
         data: Any = None,
+        files: Any = None,
         *,
-        flavors: Iterable[Any],
-        images: Iterable[Any],
-        keypairs: Iterable[Any],
-        groups: Iterable[Any],
-        networks: Iterable[Any] = (),
-        security_groups: Iterable[Any] = (),
-        zones: Iterable[str],
-        volumes: Iterable[Any] = (),
-        volume_types: Iterable[Any] = (),
+        offered: Offered,
         may_name_host: bool = False,
         is_trial: bool = False,
     ) -> None:
-        super().__init__(data)
-        flavors = list(flavors)
-        self._flavor_gib = {str(one.pk): one.root_gib for one in flavors}
-        self.fields.update(disk_fields(volumes, volume_types))
+        super().__init__(data, files)
+        self._flavor_gib = {str(one.pk): one.root_gib for one in offered.flavors}
+        self.fields.update(interface_fields() | {"personality": files_field()})
+        self.fields.update(disk_fields(offered.volumes, offered.volume_types))
+        self.interface_choices = interface_choices(offered.networks, offered.ports)
         self.is_trial = is_trial
         # What is only tried needs no name yet.
         self.fields["name"].required = not is_trial
-        if not may_name_host:
-            del self.fields["host"], self.fields["force"]
-        named = list(zones)
-        self._offer("availability_zone", [("", gettext("any")), *((one, one) for one in named)])
+        for name in () if may_name_host else self.FOR_ADMINS:
+            del self.fields[name]
+        self._offer("availability_zone", [("", gettext("any")), *((one, one) for one in offered.zones)])
         self.fields["availability_zone"].error_messages["invalid_choice"] = gettext(
             "There is no zone “%%(value)s”; there are: %(zones)s."
-        ) % {"zones": ", ".join(named)}
-        self._offer("flavor", ((str(one.pk), _flavor_label(one)) for one in flavors if not one.disabled))
-        self._offer("image", ((str(one.pk), one.name) for one in images if one.status == "active"))
-        self._offer("key_name", [("", gettext("none")), *((one.name, one.name) for one in keypairs)])
-        self._offer("group", [("", gettext("none")), *((str(one.pk), f"{one.name} ({one.policy})") for one in groups)])
-        self._offer("networks", ((str(one.pk), one.name or str(one.pk)) for one in networks))
-        self._offer("security_groups", ((str(one.pk), one.name) for one in security_groups))
+        ) % {"zones": ", ".join(offered.zones)}
+        self._offer("flavor", ((str(one.pk), _flavor_label(one)) for one in offered.flavors if not one.disabled))
+        self._offer("image", ((str(one.pk), one.name) for one in offered.images if one.status == "active"))
+        self._offer("key_name", [("", gettext("none")), *((one.name, one.name) for one in offered.keypairs)])
+        self._offer(
+            "group", [("", gettext("none")), *((str(one.pk), f"{one.name} ({one.policy})") for one in offered.groups)]
+        )
+        self._offer("networks", ((str(one.pk), one.name or str(one.pk)) for one in offered.networks))
+        self._offer("security_groups", ((str(one.pk), one.name) for one in offered.security_groups))
+        self._offer("trusted_image_certificates", ((str(one.pk), one.name) for one in offered.certificates))
 
     def flavors_mark(self, without_room: Collection[str]) -> None:
         """Let the choice say of these flavors that they fit nowhere. They may be asked for all the same."""
@@ -218,6 +133,53 @@ class InstanceForm(forms.Form):
             raise forms.ValidationError([_finding(one) for one in broken])
         return text
 
+    def clean_metadata(self) -> dict[str, str]:
+        """The lines as pairs; the service has the rules for both halves."""
+        return metadata_of_lines(self.cleaned_data["metadata"])
+
+    def clean(self) -> dict[str, Any]:
+        """Of networks the API takes a word or a list, so that a form with both says neither."""
+        data = super().clean() or {}
+        if data.get("network_choice") and (data.get("networks") or data.get("interfaces")):
+            text = gettext("Networks or interfaces are named, too: take these away, or choose “as named”.")
+            self.add_error("network_choice", text)
+        return data
+
+    @property
+    def networks_at(self) -> str:
+        """The field by which the form says what the API calls `networks`."""
+        data = self.cleaned_data
+        return (
+            "network_choice" if data.get("network_choice") else "interfaces" if data.get("interfaces") else "networks"
+        )
+
+    @property
+    def interface_rows(self) -> list[tuple[InterfaceRow, str]]:
+        """See `InterfaceChoices.rows_shown`."""
+        return self.interface_choices.rows_shown(self["interfaces"].value() or [], is_longer=self.opens == "interfaces")
+
+    @property
+    def shows_interfaces(self) -> bool:
+        """As `shows_more`."""
+        return self.opens == "interfaces" or self._is_touched([self["network_choice"], self["interfaces"]])
+
+    @property
+    def file_rows(self) -> list[FileRow]:
+        """The rows that are filled in, and one that is not."""
+        return [*(self["personality"].value() or []), *[FileRow()] * (2 if self.opens == "files" else 1)]
+
+    @property
+    def shows_files(self) -> bool:
+        """As `shows_more`."""
+        return self.opens == "files" or self._is_touched([self["personality"]])
+
+    @property
+    def rows_filled_in(self) -> dict[str, list[str]]:
+        """Of the rows what stands in their inputs, by the inputs' names; of files the paths."""
+        cards = [(one.of, one.fixed_ip, one.tag) for one in self["interfaces"].value() or []]
+        columns = {name: [row[number] for row in cards] for number, name in enumerate(NIC_COLUMNS)}
+        return columns | {FILE_COLUMNS[0]: [one.path for one in self["personality"].value() or []]}
+
     @property
     def shows_user_data(self) -> bool:
         """As `shows_more`."""
@@ -241,7 +203,8 @@ class InstanceForm(forms.Form):
     @property
     def advanced_fields(self) -> list[forms.BoundField]:
         """How the guest is configured."""
-        return [self[name] for name in self.ADVANCED if name in self.fields]
+        there = [self[name] for name in self.ADVANCED if name in self.fields]
+        return [field for field in there if getattr(field.field, "choices", True)]
 
     @property
     def shows_advanced(self) -> bool:
@@ -278,14 +241,15 @@ class InstanceForm(forms.Form):
             "hints": _hints(data["hints"]) | ({"group": data["group"]} if data["group"] else {}),
             "user_data": base64.b64encode(data["user_data"].encode()).decode(),
             "tags": words_of(data["tags"]),
-            "networks": [{"network": one} for one in data["networks"]] or None,
+            "networks": networks_asked(data["network_choice"], data["networks"], data["interfaces"]),
+            "metadata": data["metadata"],
+            "max_count": data["max_count"],
+            "batch": data["batch"] or ALL_OR_NOTHING,
+            "protected": data["protected"],
+            "personality": data["personality"],
             "security_groups": data["security_groups"],
             "config_drive": False if data["without_config_drive"] else None,
-            **{
-                name: data[name]
-                for name in self.ADVANCED
-                if name in data and name not in ("without_config_drive", "force")
-            },
+            **{name: data[name] for name in self.ADVANCED if name in data and name not in self.NO_ARGUMENTS},
         }
 
 

@@ -11,6 +11,7 @@ from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import QuotaExceeded
 from scheduling.whatif.domain.edits import NO_EDITS
 from servers.instances.domain.instance_create import InstanceCreate
+from servers.instances.domain.nics import NONE
 from servers.instances.services.create import instances_create_check
 from servers.trials.create_answer import trial_wanted
 from servers.trials.schedule_trial import TrialWanted, trial_explain, trial_simulate
@@ -89,13 +90,16 @@ def trial_answer(*, caller: Caller, wanted: TrialWanted, host: str = "") -> Tria
 
 def simulate_query(wanted: InstanceCreate) -> str:
     """The address part with which the page that simulates shows the same request."""
+    cards = wanted.networks if isinstance(wanted.networks, list) else []
     fields = {
         "flavor": wanted.flavor,
         "image": wanted.image,
         "count": wanted.min_count,
         "availability_zone": wanted.availability_zone,
         "group": wanted.hints.get("group", ""),
-        "networks": [one["network"] for one in wanted.networks] if isinstance(wanted.networks, list) else [],
+        "networks": [one["network"] for one in cards if "network" in one],
+        "ports": " ".join(one["port"] for one in cards if "port" in one),
+        "no_network": "on" if wanted.networks == NONE else "",
     }
     return urlencode({name: value for name, value in fields.items() if value}, doseq=True)
 

@@ -59,6 +59,12 @@ def port_get(*, caller: Caller | None, port_id: uuid.UUID) -> Port:
     return row
 
 
+def ports_free(caller: Caller) -> QuerySet[Port]:
+    """The ports that an instance of the caller's project may get: the project's own that nothing has."""
+    free = Port.objects.filter(instance_uuid=None, router=None, owner=PortOwner.NOBODY)
+    return free.filter(project_id=caller.project_id)
+
+
 def fixed_addresses_of(port_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[tuple[uuid.UUID, str]]]:
     """Of each of these ports its addresses with their subnets, in the order in which they were given. One query."""
     found: dict[uuid.UUID, list[tuple[uuid.UUID, str]]] = {}
