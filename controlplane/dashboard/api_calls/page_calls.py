@@ -72,8 +72,17 @@ BESIDES: Mapping[str, tuple[tuple[str, str, str, Mapping[str, Any] | None], ...]
         ("GET", "/instances/{instance_id}/actions/", "What may be done to it now, and why not", None),
         ("POST", "/instances/{instance_id}/actions/", "Each button without a page of its own", {"action": "stop"}),
     ),
+    "volume": (
+        ("POST", "/volumes/{volume_id}/extend/", "Have it grow", {"size_gib": 20}),
+        ("POST", "/volume-snapshots/", "Take a snapshot", {"volume": "{volume_id}", "name": "before"}),
+        ("POST", "/volume-backups/", "Back it up", {"volume": "{volume_id}", "incremental": True, "full_after": 6}),
+        ("POST", "/volume-backups/ID-OF-A-BACKUP/restore/", "Get what a backup has", {"volume": "{volume_id}"}),
+        ("DELETE", "/volumes/{volume_id}/?with_snapshots=1", "Delete it with its snapshots", None),
+    ),
 }
-"""{page: (method, path, what it does, body)} of other calls that belong to a page."""
+"""{page: (method, path, what it does, body)} of other calls that belong to a page. Texts of paths and bodies may name
+what the page's address names.
+"""
 
 
 def page_calls(
@@ -89,6 +98,13 @@ def page_calls(
         return []
     safe = {name: quote(str(value), safe="") for name, value in kwargs.items()}
     others = [
-        ApiCall(method, path.format(**safe), body, about) for method, path, about, body in BESIDES.get(url_name, ())
+        ApiCall(method, path.format(**safe), _filled(body, safe), about)
+        for method, path, about, body in BESIDES.get(url_name, ())
     ]
     return [ApiCall("GET", THINGS[url_name].format(**safe)), *others]
+
+
+def _filled(body: Mapping[str, Any] | None, names: Mapping[str, str]) -> Mapping[str, Any] | None:
+    if body is None:
+        return None
+    return {key: value.format(**names) if isinstance(value, str) else value for key, value in body.items()}

@@ -22,8 +22,8 @@ from servers.bulk.domain import BulkKind
 from servers.images.selectors import images_listed
 from servers.instances.selectors.instances import instances_visible
 from servers.networks.selectors.topology import instance_names
-from servers.volumes.domain.states import VolumeState
-from servers.volumes.selectors.backups import backups_visible
+from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
+from servers.volumes.selectors.backups import backups_visible, snapshots_wanted
 from servers.volumes.selectors.quota import volume_quota_state
 from servers.volumes.selectors.volume_types import volume_types_visible
 from servers.volumes.selectors.volumes import snapshots_visible, transfers_visible, volume_get, volumes_shown
@@ -64,12 +64,16 @@ def _detail(caller: Caller, volume_id: uuid.UUID) -> dict[str, Any]:
     volume = volume_get(caller=caller, volume_id=volume_id)
     attachments = list(volume.attachments.all())
     snapshots = list(snapshots_visible(caller).filter(volume=volume.pk).order_by("-created_at", "pk")[:MAX_CHOICES])
+    wanted = list(snapshots_wanted(volume).order_by("-created_at", "-pk").values_list("pk", flat=True))
     return {
         "volume": volume,
         "attachments": attachments,
         "names": instance_names({one.instance_uuid for one in attachments}),
         "snapshots": snapshots,
         "metadata": sorted(volume.metadata.items()),
+        "snapshot_choices": [one for one in snapshots if one.state == VolumeSnapshotState.AVAILABLE],
+        "wanted_snapshots": len(wanted),
+        "newest_snapshot": wanted[0] if wanted else None,
         "is_live": is_busy(volume.state) or any(is_busy(one.state) for one in snapshots),
         "choices": _choices(caller, volume),
         "types": _other_types(caller, volume),
