@@ -133,7 +133,7 @@ def test_calls_of_a_volumes_page_name_the_volume(people: People, as_person: AsPe
     sent = [json.loads(shlex.split(one)[-1]) for one in lines if one.lstrip().startswith("--json")]
     for body in sent:
         assert body.get("volume", str(volume.pk)) == str(volume.pk)
-    taken = client_of(people.member).post("/api/volume-snapshots/", sent[1])
+    taken = client_of(people.member).post("/api/volume-snapshots/", sent[2])
     assert (taken.status_code, str(taken.json()["volume"])) == (202, str(volume.pk))
 
 

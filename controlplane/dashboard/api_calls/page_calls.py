@@ -73,6 +73,12 @@ BESIDES: Mapping[str, tuple[tuple[str, str, str, Mapping[str, Any] | None], ...]
         ("POST", "/instances/{instance_id}/actions/", "Each button without a page of its own", {"action": "stop"}),
     ),
     "volume": (
+        (
+            "POST",
+            "/instances/ID-OF-AN-INSTANCE/volumes/",
+            "Give it to an instance",
+            {"volume": "{volume_id}", "tag": "data", "read_only": False, "delete_on_termination": False},
+        ),
         ("POST", "/volumes/{volume_id}/extend/", "Have it grow", {"size_gib": 20}),
         ("POST", "/volume-snapshots/", "Take a snapshot", {"volume": "{volume_id}", "name": "before"}),
         ("POST", "/volume-backups/", "Back it up", {"volume": "{volume_id}", "incremental": True, "full_after": 6}),

@@ -16,7 +16,7 @@ from controlplane.identity.domain import Caller
 from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import Invalid, KilonovaError
 from controlplane.kernel.ids import parse_uuid
-from servers.instances.actions.volumes import ATTACH_VOLUME, DETACH_VOLUME
+from servers.instances.actions.volumes import ATTACH_VOLUME, DETACH_VOLUME, YES
 from servers.instances.services.act import instance_act
 from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
 from servers.volumes.selectors.volumes import snapshot_get, transfers_visible, volume_get
@@ -49,9 +49,9 @@ def volume_attach_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUI
     """Give it to an instance."""
 
     def act() -> str:
-        arguments = {"volume": str(volume_id)}
-        if device := request.POST.get("device", "").strip():
-            arguments["device"] = device
+        texts = {name: request.POST.get(name, "").strip() for name in ("device", "tag")}
+        switches = {name: YES for name in ("read_only", "delete_on_termination") if request.POST.get(name)}
+        arguments = {"volume": str(volume_id), **{name: text for name, text in texts.items() if text}, **switches}
         instance_act(caller=caller, instance_id=_instance(request), action=ATTACH_VOLUME.name, arguments=arguments)
         return _("The instance is getting the volume.")
 

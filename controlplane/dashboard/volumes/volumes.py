@@ -20,6 +20,7 @@ from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import KilonovaError, NotFound
 from servers.bulk.domain import BulkKind
 from servers.images.selectors import images_listed
+from servers.instances.selectors.block_devices import volume_mappings
 from servers.instances.selectors.instances import instances_visible
 from servers.networks.selectors.topology import instance_names
 from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
@@ -68,6 +69,7 @@ def _detail(caller: Caller, volume_id: uuid.UUID) -> dict[str, Any]:
     return {
         "volume": volume,
         "attachments": attachments,
+        "mappings": volume_mappings(volume.pk) if attachments else {},
         "names": instance_names({one.instance_uuid for one in attachments}),
         "snapshots": snapshots,
         "metadata": sorted(volume.metadata.items()),
@@ -90,11 +92,12 @@ def _other_types(caller: Caller, volume: Any) -> list[Any]:
 
 
 def _choices(caller: Caller, volume: Any) -> list[Any]:
-    """Instances of the volume's project that it may be given to."""
+    """Instances of the volume's project that it may be given to, and that do not have it."""
     is_free = volume.state == VolumeState.AVAILABLE or (volume.is_multiattach and volume.state == VolumeState.IN_USE)
     if not is_free or not caller.can_write:
         return []
     rows = instances_visible(caller=caller, all_projects=caller.is_admin).filter(project_id=volume.project_id)
+    rows = rows.exclude(pk__in=[one.instance_uuid for one in volume.attachments.all()])
     return list(rows.filter(vm_state__in=GIVEN_TO).order_by("name", "pk")[:MAX_CHOICES])
 
 
