@@ -239,7 +239,18 @@ urlpatterns = [
     path("volumes/<uuid:volume_id>/transfer/", volume_acts.volume_transfer_view, name="volume-transfer"),
     path("volumes/<uuid:volume_id>/transfer/end/", volume_acts.volume_transfer_end_view, name="volume-transfer-end"),
     path("volumes/<uuid:volume_id>/delete/", volume_acts.volume_delete_view, name="volume-delete"),
+    path("volumes/<uuid:volume_id>/reset-state/", volume_acts.volume_reset_view, name="volume-reset-state"),
     path("volume-snapshots/", volume_snapshots.snapshot_list, name="volume-snapshots"),
+    path(
+        "volume-snapshots/<uuid:snapshot_id>/edit/",
+        volume_snapshots.snapshot_edit,
+        name="volume-snapshot-edit",
+    ),
+    path(
+        "volume-snapshots/<uuid:snapshot_id>/reset-state/",
+        volume_acts.snapshot_reset_view,
+        name="volume-snapshot-reset-state",
+    ),
     path(
         "volume-snapshots/<uuid:snapshot_id>/delete/",
         volume_acts.snapshot_delete_view,
@@ -247,6 +258,8 @@ urlpatterns = [
     ),
     path("volumes/<uuid:volume_id>/backup/", volume_backups.backup_new, name="volume-backup-new"),
     path("volume-backups/", volume_backups.backup_list, name="volume-backups"),
+    path("volume-backups/<uuid:backup_id>/edit/", volume_backups.backup_edit, name="volume-backup-edit"),
+    path("volume-backups/<uuid:backup_id>/restore/", volume_backups.backup_restore_view, name="volume-backup-restore"),
     path("volume-backups/<uuid:backup_id>/delete/", volume_backups.backup_delete_view, name="volume-backup-delete"),
     path("volume-types/", volume_types.volume_type_list, name="volume-types"),
     path("volume-types/new/", volume_types.volume_type_new, name="volume-type-new"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
 from django.conf import settings
-from django.utils.translation import get_language, gettext
+from django.utils.translation import get_language, gettext, override
 from django.utils.translation.trans_real import translation
 
 from controlplane.kernel.errors import InvalidFields, KilonovaError
@@ -36,6 +36,13 @@ def said(text: object) -> str:
     if not plain.strip() or not language or language == settings.LANGUAGE_CODE or len(plain) > LONGEST:
         return plain
     return _said_of_stored(plain, language, DEEPEST)
+
+
+def said_in(language: str, text: object) -> str:
+    """The same in a language of the pages; English in one that there is not."""
+    known = language if language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+    with override(known):
+        return said(text)
 
 
 def refusal_text(error: KilonovaError) -> str:

@@ -74,7 +74,9 @@ export class Console {
     }
     if (turn !== this.turn) return;
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    this.shown = this.open(`${scheme}//${location.host}/consoles/stream/`, ["binary", `kilonova.token.${token}`]);
+    // Why a stream ends, its server knows: it says so in the page's language.
+    const protocols = ["binary", `kilonova.token.${token}`, `kilonova.language.${document.documentElement.lang}`];
+    this.shown = this.open(`${scheme}//${location.host}/consoles/stream/`, protocols);
   }
 
   async token() {

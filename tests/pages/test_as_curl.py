@@ -21,12 +21,13 @@ from servers.models import Flavor, Image, Volume
 from tests.architecture.test_inputs import INPUTS
 from tests.worlds.cloud import People, active, client_of
 from tests.worlds.routing import inside
+from tests.worlds.volumes import storage_pool, volume_made
 
 AsPerson = Callable[[Caller], Client]
 ID = "00000000-0000-0000-0000-00000000000a"
 KWARGS = dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join([*LISTS.values(), *THINGS.values()])), ID)
 KWARGS |= {f"{one}_id": ID for one in ("instance", "flavor", "network", "router", "group", "volume", "project", "user")}
-KWARGS |= {f"{one}_id": ID for one in ("subnet", "port", "floating_ip", "image")}
+KWARGS |= {f"{one}_id": ID for one in ("subnet", "port", "floating_ip", "image", "snapshot", "backup")}
 FILLED = {
     "name": ["x"], "description": ["y"], "cidr": ["10.1.0.0/24"], "gateway": ["-"], "dns_servers": ["9.9.9.9"],
     "metadata": ["a = b"], "tags": ["a, b"], "spec_key": ["k"], "spec_value": ["v"], "source": [f"image:{ID}"],
@@ -43,6 +44,7 @@ FILLED = {
     "protected": ["on"], "trusted_image_certificates": [ID], "hypervisor_hostname": ["n"], "file_path": ["/a"],
     "file_contents": ["hunter2"], "visibility": ["private"], "import_url": ["https://x.org/a"],
     "import_checksum_url": ["https://x.org/SHA256SUMS"],
+    "volume": [ID],
 }  # fmt: skip
 
 
@@ -71,6 +73,13 @@ def test_what_a_page_names_is_a_call_of_the_api(path: str) -> None:
 )
 def test_so_are_the_others(method: str, path: str) -> None:
     api_view(method, path.format(**KWARGS))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"), [(one[0], one[1], one[3]) for of in BESIDES.values() for one in of]
+)
+def test_and_so_is_what_they_send(method: str, path: str, body: Any) -> None:
+    assert set(body or {}) <= (_accepted(ApiCall(method, path.format(**KWARGS))) if body else set())
 
 
 @pytest.mark.parametrize("name", [*LISTS, *THINGS, *FORM_CALLS])
@@ -124,6 +133,18 @@ def test_page_of_a_thing_names_its_calls(people: People, as_person: AsPerson) ->
     lines = calls_in(as_person(people.member).get(f"/instances/{instance.pk}/").text)
     assert f'"$API"/instances/{instance.pk}/' in lines[0]
     assert "# Its journey" in lines
+
+
+def test_calls_of_a_volumes_page_name_the_volume(people: People, as_person: AsPerson) -> None:
+    storage_pool("shared", "h1")
+    volume = volume_made(people.member)
+    lines = calls_in(as_person(people.member).get(f"/volumes/{volume.pk}/").text)
+    assert "# Delete it with its snapshots" in lines
+    sent = [json.loads(shlex.split(one)[-1]) for one in lines if one.lstrip().startswith("--json")]
+    for body in sent:
+        assert body.get("volume", str(volume.pk)) == str(volume.pk)
+    taken = client_of(people.member).post("/api/volume-snapshots/", sent[2])
+    assert (taken.status_code, str(taken.json()["volume"])) == (202, str(volume.pk))
 
 
 def test_nobody_is_shown_a_call_of_a_page_that_is_refused(people: People, as_person: AsPerson) -> None:

@@ -8,6 +8,7 @@ from django.test import Client
 
 from computeagent.protocol.consoles import ConsoleKind
 from controlplane.identity.domain import Caller
+from controlplane.identity.models import User
 from servers.consoles.services import console_session_create, console_session_open
 from servers.models import ConsoleSession, Instance
 from tests.worlds.cloud import People, active
@@ -61,6 +62,19 @@ def test_reader_looks_at_the_screen_and_is_told_why_no_more(
     assert client.post(path, {"kind": "vnc"}).status_code == 403
     assert client.post(path, {"kind": "vnc", "view": "1"}).status_code == 200
     assert client.post(path, {"kind": "rdp"}).json()["error"]["field"] == "kind"
+
+
+def test_script_of_a_page_is_refused_in_the_pages_language(instance: Instance, people: People) -> None:
+    Instance.objects.update(power_state="shutdown")
+    path = f"/instances/{instance.pk}/console/sessions/"
+    for language, said in (
+        ("en", "The guest is off, so it has no console."),
+        ("zh-CN", "虚拟机已关机，因此没有控制台。"),  # noqa: RUF001 - as Chinese has it
+    ):
+        client = Client(headers={"accept-language": language})
+        client.force_login(User.objects.get(username=people.member.username))
+        answer = client.post(path, {"kind": "vnc"})
+        assert (answer.status_code, answer.json()["error"]["message"]) == (409, said)
 
 
 def test_stranger_finds_nothing(instance: Instance, people: People, as_person: AsPerson) -> None:

@@ -38,6 +38,7 @@ from servers.networks.services.routers import router_create
 from servers.networks.services.rules import security_group_rules_add
 from tests.worlds.cloud import People, active
 from tests.worlds.routing import carrying_host, guest_port, inside, outside
+from tests.worlds.volumes import backup_row
 
 LISTS = (
     "networks", "ports", "routers", "floating-ips", "security-groups", "volumes", "volume-snapshots", "volume-backups",
@@ -112,13 +113,22 @@ def _volumes(people: People, instance: Instance) -> dict[str, Any]:
     )
     VolumeAttachment.objects.create(volume=held, instance_uuid=instance.pk, state="attached", device="vdb")
     for volume in (held, free):
-        VolumeSnapshot.objects.create(
+        snapshot = VolumeSnapshot.objects.create(
             volume=volume, name="s", size_gib=2, state="available", is_consistent=True, frozen_ms=380, **of
         )
-        VolumeBackup.objects.create(
+        backup = VolumeBackup.objects.create(
             volume_id=volume.pk, volume_name="v", name="b", size_gib=2, state="creating", size_bytes=9, **of
         )
-    return {"held": held.pk, "free": free.pk, "type": kind.pk, "pool": pool.pk}
+    done = backup_row(free, name="d")
+    return {
+        "held": held.pk,
+        "free": free.pk,
+        "type": kind.pk,
+        "pool": pool.pk,
+        "snapshot": snapshot.pk,
+        "backup": backup.pk,
+        "done": done.pk,
+    }
 
 
 def _webhooks() -> dict[str, Any]:
@@ -145,7 +155,9 @@ def test_no_english_sentence_is_left(people: People, settings: Any) -> None:
 
     paths = [
         *LISTS, "volume-types/new", "volume-types/{type}/edit", "storage-pools/{pool}", "volumes/new", "volumes/{held}",
-        "volumes/{free}", "volumes/{free}/edit", "instances/{instance}/volumes", "networks/new", "networks/{network}",
+        "volumes/{free}", "volumes/{free}/edit", "volume-snapshots/{snapshot}/edit", "volume-backups/{backup}/edit",
+        "volume-backups/{backup}/restore", "volume-backups/{done}/restore", "instances/{instance}/volumes",
+        "networks/new", "networks/{network}",
         "networks/{network}/edit", "networks/{network}/subnets/new", "ports/new", "ports/{port}", "ports/{port}/edit",
         "routers/new", "routers/{router}", "routers/{router}/edit", "security-groups/new", "security-groups/{group}",
         "security-groups/{group}/edit", "reachability", "webhooks/new", "webhooks/{webhook}", "webhooks/{webhook}/edit",

@@ -13,6 +13,7 @@ from controlplane.identity.domain import Caller
 from controlplane.work.models import Work
 from controlplane.work.models.work import OPEN_STATES
 from servers.models import (
+    BlockDeviceMapping,
     BuildRequest,
     Image,
     Instance,
@@ -99,9 +100,33 @@ def test_attach_and_detach(people: People, member: Client, volume: Volume) -> No
     assert (volume.state, VolumeAttachment.objects.count()) == ("available", 0)
 
 
+def test_attach_says_how_the_guest_has_it(people: People, member: Client, volume: Volume) -> None:
+    instance = active(people.member, "web-1")
+    acted(member, volume, "attach", instance=str(instance.pk), tag="db", read_only="1", delete_on_termination="1")
+    attachment = VolumeAttachment.objects.get(volume=volume)
+    mapping = BlockDeviceMapping.objects.get(volume_id=volume.pk)
+    assert (attachment.is_read_only, mapping.tag, mapping.delete_on_termination) == (True, "db", True)
+    page = re.sub(r"<[^>]*>", "", member.get(f"/volumes/{volume.pk}/").text)
+    assert "vdb read only, tag db, deleted with the instance" in page
+    conductor_connect().action_done(lease=order(instance.host, WorkKind.ATTACH_VOLUME).lease, facts=RUNNING)
+    other = volume_made(people.member, name="logs")
+    said = {"instance": str(instance.pk), "tag": "db"}
+    refused = member.post(f"/volumes/{other.pk}/attach/", said, follow=True)
+    assert "Another disk of the instance has the tag db." in refused.text
+    assert not VolumeAttachment.objects.filter(volume=other).exists()
+
+
+def test_shared_volume_is_offered_to_instances_that_lack_it(people: People, member: Client, volume: Volume) -> None:
+    one, other = active(people.member, "one"), active(people.member, "other")
+    Volume.objects.update(is_multiattach=True, state="in-use")
+    VolumeAttachment.objects.create(volume=volume, instance_uuid=one.pk, state="attached", is_shared=True)
+    assert list(member.get(f"/volumes/{volume.pk}/").context["choices"]) == [other]
+
+
 def test_attach_of_a_volume_that_can_only_be_read(people: People, member: Client, volume: Volume) -> None:
     Volume.objects.update(is_read_only=True)
     instance = active(people.member)
+    assert "read_only" not in form_on(member, f"/volumes/{volume.pk}/", f"/volumes/{volume.pk}/attach/")
     acted(member, volume, "attach", instance=str(instance.pk))
     attachment = VolumeAttachment.objects.get(volume=volume)
     assert (attachment.instance_uuid, attachment.is_read_only) == (instance.pk, True)

@@ -17,10 +17,12 @@ from servers.models import (
     StoragePoolHost,
     Volume,
     VolumeAttachment,
+    VolumeBackup,
     VolumeSnapshot,
     VolumeType,
 )
 from tests.worlds.cloud import People
+from tests.worlds.volumes import backup_row
 
 AsPerson = Callable[[Caller], Client]
 PERSONS = ("admin", "member", "reader", "stranger")
@@ -33,6 +35,7 @@ class World:
 
     volume: Volume
     snapshot: VolumeSnapshot
+    backup: VolumeBackup
     type: VolumeType
     pool: StoragePool
     instance: Instance
@@ -42,6 +45,7 @@ class World:
         return {
             "volume": self.volume.pk,
             "snapshot": self.snapshot.pk,
+            "backup": self.backup.pk,
             "type": self.type.pk,
             "pool": self.pool.pk,
         }
@@ -71,7 +75,7 @@ def world(people: People) -> World:
         volume=disk, project_id=disk.project_id, user_id=disk.user_id, name="before", size_gib=2, state="available",
         is_consistent=True, frozen_ms=380,
     )  # fmt: skip
-    return World(disk, snapshot, kind, pool, instance)
+    return World(disk, snapshot, backup_row(disk, name="monday"), kind, pool, instance)
 
 
 PAGES = {
@@ -80,7 +84,11 @@ PAGES = {
     "/volumes/{volume}/": (200, 200, 200, 404),
     "/volumes/{volume}/edit/": (200, 200, 403, 404),
     "/volume-snapshots/": (200, 200, 200, 200),
+    "/volume-snapshots/{snapshot}/edit/": (200, 200, 403, 404),
     "/volume-backups/": (200, 200, 200, 200),
+    "/volume-backups/{backup}/edit/": (200, 200, 403, 404),
+    "/volume-backups/{backup}/restore/": (200, 200, 403, 404),
+    f"/volume-backups/{SOMEWHERE}/restore/": (404, 404, 403, 404),
     "/volume-types/": (200, 200, 200, 200),
     "/volume-types/new/": (200, 403, 403, 403),
     "/volume-types/{type}/edit/": (200, 403, 403, 403),
@@ -102,6 +110,12 @@ POSTS = {
     f"/volume-backups/{SOMEWHERE}/delete/": (404, 404, 403, 404),
     "/volumes/{volume}/delete/": (302, 302, 403, 404),
     "/volume-snapshots/{snapshot}/delete/": (302, 302, 403, 404),
+    "/volumes/{volume}/reset-state/": (302, 403, 403, 403),
+    "/volume-snapshots/{snapshot}/reset-state/": (302, 403, 403, 403),
+    f"/volume-snapshots/{SOMEWHERE}/reset-state/": (404, 403, 403, 403),
+    "/volume-snapshots/{snapshot}/edit/": (302, 302, 403, 404),
+    "/volume-backups/{backup}/edit/": (302, 302, 403, 404),
+    "/volume-backups/{backup}/restore/": (200, 200, 403, 404),
     "/volume-types/{type}/delete/": (409, 403, 403, 403),
 }
 

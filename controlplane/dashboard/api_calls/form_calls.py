@@ -351,6 +351,15 @@ FORM_CALLS: Mapping[str, tuple[FormCall, ...]] = {
             ),
         ),
     ),
+    "volume-snapshot-edit": (
+        FormCall(
+            "PATCH",
+            "/volume-snapshots/{snapshot_id}/",
+            (changed_texts("name", "description"), lines_of_pairs("metadata")),
+        ),
+    ),
+    "volume-backup-edit": (FormCall("PATCH", "/volume-backups/{backup_id}/", (changed_texts("name", "description"),)),),
+    "volume-backup-restore": (FormCall("POST", "/volume-backups/{backup_id}/restore/", (texts("volume"),)),),
     "project-new": (FormCall("POST", "/projects/", _PROJECT),),
     "project-edit": (FormCall("PATCH", "/projects/{project_id}/", (changed_texts("description"), *_PROJECT)),),
     "user-group-new": (FormCall("POST", "/groups/", (texts("name", "description"),)),),

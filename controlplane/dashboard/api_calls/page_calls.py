@@ -76,8 +76,23 @@ BESIDES: Besides = {
         ("GET", "/instances/{instance_id}/actions/", "What may be done to it now, and why not", None),
         ("POST", "/instances/{instance_id}/actions/", "Each button without a page of its own", {"action": "stop"}),
     ),
+    "volume": (
+        (
+            "POST",
+            "/instances/ID-OF-AN-INSTANCE/volumes/",
+            "Give it to an instance",
+            {"volume": "{volume_id}", "tag": "data", "read_only": False, "delete_on_termination": False},
+        ),
+        ("POST", "/volumes/{volume_id}/extend/", "Have it grow", {"size_gib": 20}),
+        ("POST", "/volume-snapshots/", "Take a snapshot", {"volume": "{volume_id}", "name": "before"}),
+        ("POST", "/volume-backups/", "Back it up", {"volume": "{volume_id}", "incremental": True, "full_after": 6}),
+        ("POST", "/volume-backups/ID-OF-A-BACKUP/restore/", "Get what a backup has", {"volume": "{volume_id}"}),
+        ("DELETE", "/volumes/{volume_id}/?with_snapshots=1", "Delete it with its snapshots", None),
+    ),
 }
-"""{page: (method, path, what it does, body)} of other calls that belong to a page."""
+"""{page: (method, path, what it does, body)} of other calls that belong to a page. Texts of paths and bodies may name
+what the page's address names.
+"""
 BESIDES_OF_ADMINS: Besides = {
     "router": (("POST", "/routers/{router_id}/move/", "Moves it to another host", {"host": "NAME-OF-THE-HOST"}),),
 }
@@ -102,5 +117,11 @@ def page_calls(
         return []
     safe = {name: quote(str(value), safe="") for name, value in kwargs.items()}
     besides = (*BESIDES.get(url_name, ()), *(BESIDES_OF_ADMINS.get(url_name, ()) if is_admin else ()))
-    others = [ApiCall(method, path.format(**safe), body, about) for method, path, about, body in besides]
+    others = [ApiCall(method, path.format(**safe), _filled(body, safe), about) for method, path, about, body in besides]
     return [ApiCall("GET", THINGS[url_name].format(**safe)), *others]
+
+
+def _filled(body: Mapping[str, Any] | None, names: Mapping[str, str]) -> Mapping[str, Any] | None:
+    if body is None:
+        return None
+    return {key: value.format(**names) if isinstance(value, str) else value for key, value in body.items()}

@@ -22,6 +22,7 @@ from controlplane.identity.addresses import address_of
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
 from controlplane.infra.api.errors import headers_of, kernel_body, status_of
+from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import Forbidden, Invalid, KilonovaError, NotFound, Unavailable
 from controlplane.kernel.texts import gettext_noop
 from servers.conf import server_options
@@ -99,7 +100,9 @@ def instance_console_session(request: HttpRequest, caller: Caller, instance_id: 
             caller=caller, instance_id=instance_id, kind=ConsoleKind(kind), is_read_only=bool(request.POST.get("view"))
         )
     except KilonovaError as error:
-        return JsonResponse(kernel_body(error), status=status_of(error), headers=headers_of(error))
+        body = kernel_body(error)
+        body["error"]["message"] = refusal_text(error)  # the page shows it
+        return JsonResponse(body, status=status_of(error), headers=headers_of(error))
     answer = JsonResponse({"id": str(access.session.pk), "token": access.token, "expires_at": access.expires_at})
     add_never_cache_headers(answer)
     return answer

@@ -10,6 +10,7 @@ from controlplane.dashboard.templatetags.pages import amount
 from controlplane.dashboard.volumes.words import state_look
 from controlplane.kernel.texts import gettext_noop
 from controlplane.kernel.units import bytes_text
+from servers.volumes.domain.transitions import RESETTABLE, SNAPSHOT_RESETTABLE
 
 register = template.Library()
 _QOS = {
@@ -43,3 +44,9 @@ def qos_words(limits: Mapping[str, Any]) -> str:
 def pool_problems(hosts: Iterable[Any]) -> int:
     """How many of the hosts that reach a pool cannot use it now."""
     return sum(bool(one.problem) for one in hosts)
+
+
+@register.simple_tag
+def states_by_hand(kind: str) -> list[str]:
+    """What an administrator may write over the state of a `volume` or a `snapshot`."""
+    return sorted(one.value for one in (RESETTABLE if kind == "volume" else SNAPSHOT_RESETTABLE))

@@ -2,6 +2,8 @@
 
 import uuid
 from collections.abc import Callable
+from enum import StrEnum
+from typing import TypeVar
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -14,15 +16,22 @@ from controlplane.identity.domain import Caller
 from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import Invalid, KilonovaError
 from controlplane.kernel.ids import parse_uuid
-from servers.instances.actions.volumes import ATTACH_VOLUME, DETACH_VOLUME
+from servers.instances.actions.volumes import ATTACH_VOLUME, DETACH_VOLUME, YES
 from servers.instances.services.act import instance_act
-from servers.volumes.domain.states import VolumeState
+from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
 from servers.volumes.selectors.volumes import snapshot_get, transfers_visible, volume_get
 from servers.volumes.services.retype import volume_retype
-from servers.volumes.services.snapshots import SnapshotRequest, snapshot_create, snapshot_delete
+from servers.volumes.services.snapshots import (
+    SnapshotRequest,
+    snapshot_create,
+    snapshot_delete,
+    snapshot_reset_state,
+)
 from servers.volumes.services.transfers import transfer_accept, transfer_create, transfer_delete
 from servers.volumes.services.uploads import volume_upload
-from servers.volumes.services.volumes import volume_delete, volume_extend, volume_revert
+from servers.volumes.services.volumes import volume_delete, volume_extend, volume_reset_state, volume_revert
+
+S = TypeVar("S", bound=StrEnum)
 
 
 def _done(request: HttpRequest, volume_id: uuid.UUID, act: Callable[[], str]) -> HttpResponse:
@@ -40,9 +49,9 @@ def volume_attach_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUI
     """Give it to an instance."""
 
     def act() -> str:
-        arguments = {"volume": str(volume_id)}
-        if device := request.POST.get("device", "").strip():
-            arguments["device"] = device
+        texts = {name: request.POST.get(name, "").strip() for name in ("device", "tag")}
+        switches = {name: YES for name in ("read_only", "delete_on_termination") if request.POST.get(name)}
+        arguments = {"volume": str(volume_id), **{name: text for name, text in texts.items() if text}, **switches}
         instance_act(caller=caller, instance_id=_instance(request), action=ATTACH_VOLUME.name, arguments=arguments)
         return _("The instance is getting the volume.")
 
@@ -188,10 +197,11 @@ def volume_take_view(request: HttpRequest, caller: Caller) -> HttpResponse:
 @require_POST
 @page("volumes:write")
 def volume_delete_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUID) -> HttpResponse:
-    """Remove it."""
+    """Remove it, with its snapshots where that is said; for administrators by force, too."""
     volume = volume_get(caller=caller, volume_id=volume_id)
+    with_snapshots, is_forced = (request.POST.get(name) == "1" for name in ("with_snapshots", "force"))
     try:
-        volume_delete(caller=caller, volume_id=volume_id)
+        volume_delete(caller=caller, volume_id=volume_id, with_snapshots=with_snapshots, is_forced=is_forced)
     except KilonovaError as error:
         messages.error(request, refusal_text(error), extra_tags="bad")
         return redirect("volume", volume_id=volume_id)
@@ -206,7 +216,41 @@ def snapshot_delete_view(request: HttpRequest, caller: Caller, snapshot_id: uuid
     snapshot = snapshot_get(caller=caller, snapshot_id=snapshot_id)
 
     def act() -> str:
-        snapshot_delete(caller=caller, snapshot_id=snapshot_id)
+        snapshot_delete(caller=caller, snapshot_id=snapshot_id, is_forced=request.POST.get("force") == "1")
         return _("Snapshot %(name)s is being deleted.") % {"name": snapshot}
 
     return _done(request, snapshot.volume_id, act)
+
+
+@require_POST
+@page("volumes:reset_state")
+def volume_reset_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUID) -> HttpResponse:
+    """Write its state by hand, for administrators."""
+    volume_get(caller=caller, volume_id=volume_id)
+
+    def act() -> str:
+        volume = volume_reset_state(volume_id=volume_id, state=_state(request, VolumeState))
+        return _("%(name)s is %(state)s now.") % {"name": volume, "state": _(volume.state)}
+
+    return _done(request, volume_id, act)
+
+
+@require_POST
+@page("volumes:reset_state")
+def snapshot_reset_view(request: HttpRequest, caller: Caller, snapshot_id: uuid.UUID) -> HttpResponse:
+    """Write a snapshot's state by hand, for administrators."""
+    snapshot = snapshot_get(caller=caller, snapshot_id=snapshot_id)
+
+    def act() -> str:
+        after = snapshot_reset_state(snapshot_id=snapshot_id, state=_state(request, VolumeSnapshotState))
+        return _("%(name)s is %(state)s now.") % {"name": after, "state": _(after.state)}
+
+    return _done(request, snapshot.volume_id, act)
+
+
+def _state(request: HttpRequest, states: type[S]) -> S:
+    named = request.POST.get("state", "").strip()
+    try:
+        return states(named)
+    except ValueError:
+        raise Invalid(_("There is no state %(name)s.") % {"name": f"{named!r:.60}"}, field="state") from None

@@ -7,16 +7,29 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from controlplane.dashboard.form_errors import errors_add
 from controlplane.dashboard.lists.pages import list_response
-from controlplane.dashboard.pages import page
+from controlplane.dashboard.pages import page, show
 from controlplane.dashboard.volumes.backup_listing import VOLUME_BACKUPS
+from controlplane.dashboard.volumes.copy_forms import BackupEditForm, RestoreForm
 from controlplane.identity.domain import Caller
 from controlplane.infra.reader_texts import refusal_text
-from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.errors import Invalid, KilonovaError
+from controlplane.kernel.ids import parse_uuid
+from servers.volumes.domain.states import BackupState
 from servers.volumes.selectors.backups import backup_get
-from servers.volumes.services.backups import BackupRequest, backup_create, backup_delete
+from servers.volumes.services.backups import (
+    BackupRequest,
+    backup_create,
+    backup_delete,
+    backup_restore,
+    backup_update,
+)
+from servers.volumes.services.restorable import volumes_restorable
+
+SECTION = "volume-backups"
 
 
 @require_safe
@@ -29,21 +42,81 @@ def backup_list(request: HttpRequest, caller: Caller) -> HttpResponseBase:
 @require_POST
 @page("volume_backups:write")
 def backup_new(request: HttpRequest, caller: Caller, volume_id: uuid.UUID) -> HttpResponse:
-    """Back the volume up: all of it, or what changed since the last one."""
-    wanted = BackupRequest(
-        volume_id=volume_id,
-        name=request.POST.get("name", "").strip(),
-        is_incremental=bool(request.POST.get("incremental")),
-        keeps_snapshot=bool(request.POST.get("keep_snapshot")),
-    )
+    """Back up the volume as it is now, or one of its snapshots: all of it, or what changed since the last one."""
     try:
-        backup_create(caller=caller, request=wanted)
+        backup_create(caller=caller, request=_wanted(request, volume_id))
     except KilonovaError as error:
         messages.error(request, refusal_text(error), extra_tags="bad")
         return redirect("volume", volume_id=volume_id)
     said = _("The volume is being backed up. It is used as ever meanwhile.")
     messages.success(request, said, extra_tags="good")
     return redirect("volume-backups")
+
+
+def _wanted(request: HttpRequest, volume_id: uuid.UUID) -> BackupRequest:
+    """The backup that the form asks for. Raises Invalid for what cannot be read, or would count for nothing."""
+    said = {name: request.POST.get(name, "").strip() for name in ("name", "snapshot", "full_after")}
+    snapshot_id, is_incremental = parse_uuid(said["snapshot"]), bool(request.POST.get("incremental"))
+    if said["snapshot"] and snapshot_id is None:
+        raise Invalid(_("Name the snapshot."), field="snapshot")
+    if said["full_after"]:
+        if not (said["full_after"].isascii() and said["full_after"].isdigit() and len(said["full_after"]) < 10):
+            raise Invalid(_("After how many increments is a whole number."), field="full_after")
+        if not is_incremental:
+            raise Invalid(_("A full one after so many increments goes with “Only what changed”."), field="full_after")
+    return BackupRequest(
+        volume_id=volume_id,
+        snapshot_id=snapshot_id,
+        name=said["name"],
+        is_incremental=is_incremental,
+        full_after=int(said["full_after"] or 0),
+        keeps_snapshot=bool(request.POST.get("keep_snapshot")),
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("volume_backups:write")
+def backup_edit(request: HttpRequest, caller: Caller, backup_id: uuid.UUID) -> HttpResponse:
+    """Name and description."""
+    backup = backup_get(caller=caller, backup_id=backup_id)
+    initial = BackupEditForm.initial_of(backup)
+    form = BackupEditForm(request.POST if request.method == "POST" else None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            backup_update(caller=caller, backup_id=backup.pk, changes=form.changes())
+        except KilonovaError as error:
+            errors_add(form, error, {})
+        else:
+            said = _("%(name)s was changed.") % {"name": form.cleaned_data["name"] or backup.pk}
+            messages.success(request, said, extra_tags="good")
+            return redirect("volume-backups")
+    return show(request, caller, "dashboard/volumes/backup_edit.html", SECTION, form=form, backup=backup)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("volumes:write")
+def backup_restore_view(request: HttpRequest, caller: Caller, backup_id: uuid.UUID) -> HttpResponse:
+    """Choose a volume that gets its bytes; the page says that what the volume has is lost."""
+    backup = backup_get(caller=caller, backup_id=backup_id)
+    volumes = volumes_restorable(caller=caller, backup=backup)
+    form = RestoreForm(request.POST if request.method == "POST" else None, volumes=volumes)
+    if request.method == "POST" and form.is_valid():
+        try:
+            volume_id = uuid.UUID(form.cleaned_data["volume"])
+            volume = backup_restore(caller=caller, backup_id=backup.pk, volume_id=volume_id)
+        except KilonovaError as error:
+            errors_add(form, error, {})
+        else:
+            said = _("%(volume)s is getting what backup %(backup)s has.") % {"volume": volume, "backup": backup}
+            messages.success(request, said, extra_tags="good")
+            return redirect("volume", volume_id=volume.pk)
+    context = {
+        "form": form,
+        "backup": backup,
+        "volumes": volumes,
+        "is_available": backup.state == BackupState.AVAILABLE,
+    }
+    return show(request, caller, "dashboard/volumes/backup_restore.html", SECTION, **context)
 
 
 @require_POST

@@ -20,10 +20,11 @@ from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import KilonovaError, NotFound
 from servers.bulk.domain import BulkKind
 from servers.images.selectors import images_listed
+from servers.instances.selectors.block_devices import volume_mappings
 from servers.instances.selectors.instances import instances_visible
 from servers.networks.selectors.topology import instance_names
-from servers.volumes.domain.states import VolumeState
-from servers.volumes.selectors.backups import backups_visible
+from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
+from servers.volumes.selectors.backups import backups_visible, snapshots_wanted
 from servers.volumes.selectors.quota import volume_quota_state
 from servers.volumes.selectors.volume_types import volume_types_visible
 from servers.volumes.selectors.volumes import snapshots_visible, transfers_visible, volume_get, volumes_shown
@@ -64,12 +65,17 @@ def _detail(caller: Caller, volume_id: uuid.UUID) -> dict[str, Any]:
     volume = volume_get(caller=caller, volume_id=volume_id)
     attachments = list(volume.attachments.all())
     snapshots = list(snapshots_visible(caller).filter(volume=volume.pk).order_by("-created_at", "pk")[:MAX_CHOICES])
+    wanted = list(snapshots_wanted(volume).order_by("-created_at", "-pk").values_list("pk", flat=True))
     return {
         "volume": volume,
         "attachments": attachments,
+        "mappings": volume_mappings(volume.pk) if attachments else {},
         "names": instance_names({one.instance_uuid for one in attachments}),
         "snapshots": snapshots,
         "metadata": sorted(volume.metadata.items()),
+        "snapshot_choices": [one for one in snapshots if one.state == VolumeSnapshotState.AVAILABLE],
+        "wanted_snapshots": len(wanted),
+        "newest_snapshot": wanted[0] if wanted else None,
         "is_live": is_busy(volume.state) or any(is_busy(one.state) for one in snapshots),
         "choices": _choices(caller, volume),
         "types": _other_types(caller, volume),
@@ -86,11 +92,12 @@ def _other_types(caller: Caller, volume: Any) -> list[Any]:
 
 
 def _choices(caller: Caller, volume: Any) -> list[Any]:
-    """Instances of the volume's project that it may be given to."""
+    """Instances of the volume's project that it may be given to, and that do not have it."""
     is_free = volume.state == VolumeState.AVAILABLE or (volume.is_multiattach and volume.state == VolumeState.IN_USE)
     if not is_free or not caller.can_write:
         return []
     rows = instances_visible(caller=caller, all_projects=caller.is_admin).filter(project_id=volume.project_id)
+    rows = rows.exclude(pk__in=[one.instance_uuid for one in volume.attachments.all()])
     return list(rows.filter(vm_state__in=GIVEN_TO).order_by("name", "pk")[:MAX_CHOICES])
 
 

@@ -11,6 +11,11 @@ SUBPROTOCOL = "binary"
 JOINED = "kilonova.joined"
 """The subprotocol of a browser that wants an empty message once the guest's host is there."""
 
+LANGUAGE = "kilonova.language."
+"""What a page offers as a subprotocol, too, followed by a language of the pages: in that one it is told why it ended.
+Others are told in English, as all programs.
+"""
+
 
 class EndGone(Exception):
     """The other side closed, broke the protocol, or was silent for too long."""
@@ -32,6 +37,10 @@ class ConsoleEnd(Protocol):
 class BrowserEnd(ConsoleEnd, Protocol):
     """The end of whoever opened the session."""
 
+    @property
+    def language(self) -> str:
+        """In which it is told why it ended; empty: in English."""
+
     async def joined(self) -> None:
         """Say that the guest's host is there, to one that asked for it. Raises EndGone."""
 
@@ -39,10 +48,11 @@ class BrowserEnd(ConsoleEnd, Protocol):
 class WebSocketEnd:
     """A WebSocket that was accepted. The server pings it, and ends one that does not answer."""
 
-    def __init__(self, receive: Receive, send: Send, *, wants_joined: bool = False) -> None:
+    def __init__(self, receive: Receive, send: Send, *, wants_joined: bool = False, language: str = "") -> None:
         self._receive = receive
         self._send = send
         self._wants_joined = wants_joined
+        self._language = language
 
     @classmethod
     async def accepted(cls, offered: list[str], receive: Receive, send: Send) -> "WebSocketEnd":
@@ -51,7 +61,13 @@ class WebSocketEnd:
         if SUBPROTOCOL in offered:
             accept["subprotocol"] = SUBPROTOCOL
         await send(accept)
-        return cls(receive, send, wants_joined=JOINED in offered)
+        languages = [one.removeprefix(LANGUAGE) for one in offered if one.startswith(LANGUAGE)]
+        return cls(receive, send, wants_joined=JOINED in offered, language=languages[0] if languages else "")
+
+    @property
+    def language(self) -> str:
+        """See BrowserEnd."""
+        return self._language
 
     async def joined(self) -> None:
         """See BrowserEnd."""

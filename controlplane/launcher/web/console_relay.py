@@ -19,8 +19,10 @@ from typing import Any, TypeVar
 
 from django.db import close_old_connections
 
+from controlplane.infra.reader_texts import said_in
 from controlplane.infra.secret_keys import is_keyed_hash, keyed_hash
 from controlplane.kernel.kill_points import reach
+from controlplane.kernel.texts import phrase as _
 from controlplane.launcher.web.console_ends import READ_BYTES, BrowserEnd, ConsoleEnd, EndGone, RelayedEnd
 from controlplane.launcher.web.rfb import RfbRefused, ViewOnly
 from servers.conf import server_options
@@ -140,14 +142,14 @@ class ConsoleRelay:
         if early is not None and not early.taken.done():
             here.came.set_result(early.end)
             early.taken.set_result(True)
-        code, because = LOST, "It broke off."
+        code, because = LOST, BROKE_OFF
         try:
             code, because = await self._joined(here, end)
         finally:
             del self._open[session.session_id]
             if here.came.done():  # also where nobody waited for it any more
                 await here.came.result().close(NORMAL, "")
-            await end.close(code, because)
+            await end.close(code, await _in_language(end.language, because))
             await self._rows(lambda: console_session_ended(session_id=session.session_id, because=because))
 
     async def host(self, end: ConsoleEnd, session: OpenedConsole) -> None:
@@ -163,7 +165,7 @@ class ConsoleRelay:
         """Wait for the host, pass bytes on both ways, and say how it ended."""
         host = await self._host_of(here)
         if host is None:
-            return _ended_by(here.over.result()) if here.over.done() else (LOST, "The guest's host did not come.")
+            return _ended_by(here.over.result()) if here.over.done() else (LOST, HOST_DID_NOT_COME)
         reach("controlplane.launcher.consoles:joined")
         with suppress(EndGone):  # found out below
             await browser.joined()
@@ -179,7 +181,7 @@ class ConsoleRelay:
             is_host_gone = (shown.done() and shown.result() is Ending.SOURCE) or (
                 typed.done() and typed.result() is Ending.TARGET
             )
-            return await self._guest_side_ended(here) if is_host_gone else (NORMAL, "Closed by its user.")
+            return await self._guest_side_ended(here) if is_host_gone else (NORMAL, CLOSED_BY_USER)
         finally:
             typed.cancel()
             shown.cancel()
@@ -190,7 +192,7 @@ class ConsoleRelay:
         because = ""
         with suppress(Exception):  # a database that is away: the browser comes again, and is judged anew
             because = await self._rows(lambda: console_session_end_reason(session_id=here.session_id))
-        return _ended_by(because) if because else (LOST, "The guest's side ended.")
+        return _ended_by(because) if because else (LOST, GUEST_SIDE_ENDED)
 
     async def _host_of(self, here: Open) -> ConsoleEnd | None:
         """The host's end, waking it again meanwhile, since wake-ups may be lost."""
@@ -293,13 +295,22 @@ class ConsoleRelay:
         return await asyncio.get_running_loop().run_in_executor(self._pool, run)
 
 
-RESTART = "The web server restarts."
-CUT_OFF = "A viewer that may only look said what is not known here."
+RESTART = _("The web server restarts.")
+CUT_OFF = _("A viewer that may only look said what is not known here.")
+BROKE_OFF = _("It broke off.")
+HOST_DID_NOT_COME = _("The guest's host did not come.")
+GUEST_SIDE_ENDED = _("The guest's side ended.")
+CLOSED_BY_USER = _("Closed by its user.")
 
 
 def _ended_by(because: str) -> tuple[int, str]:
     """The code of the closing for a session that ended because of this, and the reason itself."""
     return {RESTART: GOING_AWAY, SERIAL_TAKEN: TAKEN}.get(because, REFUSED), because
+
+
+async def _in_language(language: str, because: str) -> str:
+    """Stored and logged it is English. In a thread, since translations are read from files."""
+    return await asyncio.to_thread(said_in, language, because) if language else because
 
 
 class Ending(Enum):

@@ -85,6 +85,11 @@ def instance_volumes(instance: Instance) -> tuple[InstanceDisk, ...]:
     return tuple(one for one in instance_disks([instance]).get(instance.pk, ()) if one.attachment_id is not None)
 
 
+def volume_mappings(volume_id: uuid.UUID) -> dict[uuid.UUID, BlockDeviceMapping]:
+    """How each instance that has the volume has it, by instance. One query."""
+    return {row.instance_uuid: row for row in BlockDeviceMapping.objects.filter(volume_id=volume_id)}
+
+
 def _attachments(ids: Sequence[uuid.UUID]) -> list[VolumeAttachment]:
     return list(VolumeAttachment.objects.filter(instance_uuid__in=ids))
 

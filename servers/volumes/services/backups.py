@@ -24,7 +24,7 @@ from servers.catalog.services.quota import quota_lock
 from servers.fields import refuse_if, text_reasons
 from servers.models import Volume, VolumeBackup, VolumeSnapshot
 from servers.volumes.domain.backups import MAX_COMPARED, is_full_due
-from servers.volumes.domain.errors import BackupNotFound, InvalidBackup, InvalidSnapshot, InvalidVolume, NoBackupBase
+from servers.volumes.domain.errors import BackupNotFound, InvalidBackup, InvalidSnapshot, NoBackupBase
 from servers.volumes.domain.states import BackupState, VolumeSnapshotState, VolumeState
 from servers.volumes.domain.transitions import BACKUP_DELETABLE, RESTORABLE
 from servers.volumes.selectors.backups import backup_chain, backup_get
@@ -33,8 +33,9 @@ from servers.volumes.services.abilities import ability_require
 from servers.volumes.services.backup_ends import BACKUP_ID, backup_work_begin, snapshot_let_go
 from servers.volumes.services.backup_state import backup_state_set
 from servers.volumes.services.copies import snapshot_held, volume_held
-from servers.volumes.services.keys import volume_key_copy, volume_key_open
+from servers.volumes.services.keys import volume_key_copy
 from servers.volumes.services.quota import volumes_quota_require
+from servers.volumes.services.restorable import restorable_require
 from servers.volumes.services.snapshots import SnapshotRequest, snapshot_create
 from servers.volumes.services.state import volume_state_set
 from servers.volumes.services.work import volume_work_begin
@@ -181,41 +182,13 @@ def backup_restore(*, caller: Caller | None, backup_id: uuid.UUID, volume_id: uu
         volume = volume_held(volume_id=volume_id)
         if backup is None:
             raise BackupNotFound(_("Backup {backup_id} does not exist.", backup_id=backup_id))
-        _restorable_require(backup, volume)
+        restorable_require(backup, volume)
         after = volume_state_set(volume_id=volume.pk, after=VolumeState.RESTORING, before=RESTORABLE, fault="")
         arguments = {BACKUP_ID: str(backup.pk)}
         volume_work_begin(kind=VolumeWorkKind.VOLUME_RESTORE, subject=after.pk, volume=after, arguments=arguments)
         return after
 
     return in_transaction(work)
-
-
-def _restorable_require(backup: VolumeBackup, volume: Volume) -> None:
-    if backup.state != BackupState.AVAILABLE:
-        raise InvalidBackup(
-            _("Backup {backup} is {state}, not available.", backup=backup, state=backup.state), state=backup.state
-        )
-    if volume.size_gib < backup.size_gib:
-        raise InvalidVolume(
-            _(
-                "Volume {volume} has {size_gib} GiB, and backup {backup} is of {backup_size_gib}.",
-                volume=volume,
-                size_gib=volume.size_gib,
-                backup=backup,
-                backup_size_gib=backup.size_gib,
-            ),
-            field="volume",
-        )
-    keys = [volume_key_open(owner_id=one.pk) if one.is_encrypted else "" for one in (backup, volume)]
-    if keys[0] != keys[1]:
-        raise InvalidVolume(
-            _(
-                "Volume {volume} is not encrypted as backup {backup} is: make a new volume of it.",
-                volume=volume,
-                backup=backup,
-            ),
-            field="volume",
-        )
 
 
 @audited("volume_backup.delete", VolumeBackup, by="backup_id")

@@ -5,7 +5,7 @@ They are made here, never shown to users or administrators, and sealed with a ke
 
 import secrets
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from controlplane.infra.db import pages_by_key
@@ -55,6 +55,17 @@ def volume_key_open(*, owner_id: uuid.UUID) -> str:
             ),
             field="secret",
         ) from error
+
+
+def volume_keys_equal(*, owner_id: uuid.UUID, among: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Of these volumes those with the same passphrase; none where no key of this process opens it. One query."""
+    rows = VolumeKey.objects.filter(owner_id__in=[owner_id, *among])
+    opened = {}
+    for row in rows:
+        with suppress(Invalid):
+            opened[row.owner_id] = secret_decrypt(row.sealed, purpose=PURPOSE)
+    mine = opened.pop(owner_id, None)
+    return {pk for pk, one in opened.items() if one == mine}
 
 
 def volume_keys_unreadable(*, among: int | None = None) -> Iterator[uuid.UUID]:

@@ -4,6 +4,7 @@ import asyncio
 import uuid
 
 import pytest
+from django.db.models.functions import Now
 
 from computeagent.protocol.consoles import ConsoleKind
 from controlplane.launcher.web.console_relay import ConsoleRelay
@@ -139,3 +140,34 @@ def test_who_lost_the_serial_port_is_told_so_and_who_lost_the_host_comes_again(w
         .order_by("connected_at")
         .values_list("ended_because", flat=True)
     ) == ["Another console took the serial port.", "The guest's side ended."]
+
+
+async def _ended_in(session_id: uuid.UUID, language: str) -> str:
+    relay = ConsoleRelay()
+    await relay.start()
+    session = OpenedConsole(session_id, "h1", relay.holder, is_read_only=False)
+    host, browser = PipeEnd(), PipeEnd(language)
+    ends = [asyncio.create_task(relay.host(host, session)), asyncio.create_task(relay.browser(browser, session))]
+    assert await browser.went.get() == b""
+    host.comes(b"")
+    await asyncio.gather(*ends)
+    return browser.reason
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("", ("Ended by mary.", "The guest's side ended.")),
+        ("en", ("Ended by mary.", "The guest's side ended.")),
+        ("zh-hans", ("由 mary 结束。", "虚拟机一侧已断开。")),
+        ("tlh", ("Ended by mary.", "The guest's side ended.")),
+    ],
+)
+def test_page_is_told_in_its_language_why_it_ended_and_the_row_in_english(language: str, said: tuple[str, str]) -> None:
+    first, second = two_serial_sessions()
+    ConsoleSession.objects.filter(pk=first.pk).update(ended_at=Now(), ended_because="Ended by mary.")
+    told = [asyncio.run(asyncio.wait_for(_ended_in(one.pk, language), PATIENCE_S)) for one in (first, second)]
+    assert tuple(told) == said
+    stored = dict(ConsoleSession.objects.values_list("pk", "ended_because"))
+    assert (stored[first.pk], stored[second.pk]) == ("Ended by mary.", "The guest's side ended.")
