@@ -291,7 +291,7 @@ class ServerOptions:
         min_value=-1,
     )
     cross_az_attach: bool = setting(
-        True, _("Whether an instance may have volumes of another availability zone than its own.")
+        True, _("Whether an instance may have volumes of another availability zone than its own; else it is in theirs.")
     )
     vendordata_jsonfile_path: str = setting(
         "", _("File with a JSON object that each guest finds on its config drive, in vendor_data.json.")

@@ -6,13 +6,16 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from controlplane.identity.api.callers import caller_of
 from controlplane.infra.admin import destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, run_on_each
 from controlplane.infra.admin.filters import named
 from controlplane.infra.admin.names import title_column
 from controlplane.kernel.texts import gettext_noop
 from servers.admin.bulk_jobs import bulk_admin_action
-from servers.bulk.domain import BulkKind
+from servers.bulk.domain import BULK_RULES, BulkKind
+from servers.instances.actions.volumes import DETACH_VOLUME
+from servers.instances.services.act import instance_act
 from servers.models import (
     BlockDeviceMapping,
     Volume,
@@ -22,10 +25,14 @@ from servers.models import (
     VolumeSnapshot,
     VolumeTransfer,
 )
-from servers.volumes.domain.states import VolumeSnapshotState, VolumeState
+from servers.volumes.backups.removal import backup_force_delete
+from servers.volumes.domain.states import BackupState, VolumeSnapshotState, VolumeState
+from servers.volumes.services.backups import backup_delete, backup_reset_state
 from servers.volumes.services.snapshots import snapshot_delete, snapshot_reset_state
 from servers.volumes.services.transfers import transfer_delete
 from servers.volumes.services.volumes import volume_delete, volume_reset_state
+
+DETACH_MANY = BULK_RULES[BulkKind.VOLUME]["detach"].question
 
 
 class AttachmentInline(ReadOnlyInline):
@@ -225,6 +232,26 @@ class VolumeAttachmentAdmin(ReadOnlyAdmin):
     list_filter = ["state", "is_shared", "is_read_only"]
     list_select_related = ["volume"]
     search_fields = ["id", "instance_uuid", "volume__id", "volume__name"]
+    actions = ["detach"]
+
+    @destructive(
+        description=gettext_noop("Detach the volumes of the chosen attachments"),
+        permissions=["operate"],
+        question=DETACH_MANY,
+    )
+    def detach(self, request: HttpRequest, queryset: QuerySet[VolumeAttachment]) -> None:
+        run_on_each(
+            self,
+            request,
+            queryset,
+            lambda one: instance_act(
+                caller=caller_of(request),
+                instance_id=one.instance_uuid,
+                action=DETACH_VOLUME.name,
+                arguments={"volume": str(one.volume_id)},
+            ),
+            said=gettext_noop("%(count)s accepted."),
+        )
 
 
 @admin.register(VolumeBackup)
@@ -235,6 +262,55 @@ class VolumeBackupAdmin(ReadOnlyAdmin):
     list_filter = ["state", "is_encrypted", "is_consistent", named("project")]
     list_select_related = ["project", "parent"]
     search_fields = ["id", "name", "volume_id", "volume_name", "project__name"]
+    actions = ["delete", "force_delete", "reset_to_available", "reset_to_error"]
+
+    @destructive(
+        description=gettext_noop("Delete the chosen backups"),
+        permissions=["operate"],
+        question=gettext_noop("The bytes of these backups are lost. Volumes that were restored from them go on."),
+    )
+    def delete(self, request: HttpRequest, queryset: QuerySet[VolumeBackup]) -> None:
+        run_on_each(
+            self,
+            request,
+            queryset,
+            lambda one: backup_delete(caller=None, backup_id=one.pk),
+            said=gettext_noop("%(count)s accepted."),
+        )
+
+    @destructive(
+        description=gettext_noop("Delete the chosen backups by force"),
+        permissions=["operate"],
+        question=gettext_noop(
+            "Whatever is being done to these backups is given up, and their bytes are lost. Where the image store "
+            "does not answer, they go without their bytes."
+        ),
+    )
+    def force_delete(self, request: HttpRequest, queryset: QuerySet[VolumeBackup]) -> None:
+        run_on_each(self, request, queryset, lambda one: backup_force_delete(caller=None, backup_id=one.pk))
+
+    @destructive(
+        description=gettext_noop("Set the state of the chosen backups to available"),
+        permissions=["operate"],
+        question=gettext_noop(
+            "Whatever is being done to these backups is given up. Those whose bytes did not all come stay as they are."
+        ),
+    )
+    def reset_to_available(self, request: HttpRequest, queryset: QuerySet[VolumeBackup]) -> None:
+        self._reset(request, queryset, BackupState.AVAILABLE)
+
+    @destructive(
+        description=gettext_noop("Set the state of the chosen backups to error"),
+        permissions=["operate"],
+        question=gettext_noop(
+            "Whatever is being done to these backups is given up, and their owners can only delete them."
+        ),
+    )
+    def reset_to_error(self, request: HttpRequest, queryset: QuerySet[VolumeBackup]) -> None:
+        self._reset(request, queryset, BackupState.ERROR)
+
+    def _reset(self, request: HttpRequest, queryset: QuerySet[VolumeBackup], state: BackupState) -> None:
+        run_on_each(self, request, queryset, lambda one: backup_reset_state(backup_id=one.pk, state=state))
 
 
 @admin.register(VolumeKey)

@@ -5,7 +5,7 @@ The request is looked up and checked by the rules of a create. Nothing is writte
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from controlplane.identity.domain import Caller
@@ -186,7 +186,7 @@ def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
     flavor, no_flavor = _flavor(caller, wanted.flavor)
     image, no_image = _image(caller, wanted.image)
     disks, unfit_disks = _disks(caller, wanted, flavor, image, zone.zone)
-    image = disks.image or image
+    zone, image = replace(zone, zone=zone.zone or disks.zone), disks.image or image
     group, no_group = group_hinted(caller, wanted.hints)
     hints, unfit_hints = hints_read(caller, wanted.hints)
     unfit: Problems = {}

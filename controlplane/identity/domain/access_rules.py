@@ -154,7 +154,12 @@ _TABLE: tuple[tuple[str, frozenset[Role], frozenset[Role], str], ...] = (
     ("volumes:write", MEMBERS, ADMINS, gettext_noop("Make, change, attach and delete volumes.")),
     ("volumes:choose_pool", ADMINS, ADMINS, gettext_noop("Name the pool that a volume is made in.")),
     ("volumes:reset_state", ADMINS, ADMINS, gettext_noop("Set the state of a volume, snapshot or backup by hand.")),
-    ("volumes:force_delete", ADMINS, ADMINS, gettext_noop("Delete a volume or snapshot whatever state it is in.")),
+    (
+        "volumes:force_delete",
+        ADMINS,
+        ADMINS,
+        gettext_noop("Delete a volume, snapshot or backup whatever state it is in."),
+    ),
     ("volume_snapshots:read", READERS, READERS, gettext_noop("See snapshots of volumes.")),
     ("volume_snapshots:write", MEMBERS, ADMINS, gettext_noop("Make, change and delete them.")),
     ("volume_transfers:read", READERS, READERS, gettext_noop("See transfers of volumes between projects.")),

@@ -4,6 +4,7 @@ from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
 from servers.models import VolumeBackup
+from servers.volumes.domain.transitions import BACKUP_RESETTABLE
 
 
 class VolumeBackupInput(StrictInput):
@@ -42,6 +43,12 @@ class VolumeBackupRestore(StrictInput):
     name = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
     size_gib = serializers.IntegerField(required=False, min_value=1, help_text="At least that of the backup.")
     volume_type = serializers.CharField(required=False, help_text="Name or id.")
+
+
+class VolumeBackupStateInput(StrictInput):
+    """A state that an administrator writes."""
+
+    state = serializers.ChoiceField(choices=sorted(one.value for one in BACKUP_RESETTABLE))
 
 
 class VolumeBackupOutput(serializers.ModelSerializer[VolumeBackup]):

@@ -3,7 +3,7 @@
 import uuid
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import status
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -15,15 +15,19 @@ from controlplane.identity.api.callers import caller_of
 from controlplane.identity.domain import Caller
 from controlplane.infra.api.identifiers import uuid_in_path
 from controlplane.kernel.errors import InvalidFields
+from servers.api.query_flags import flag_in_query
 from servers.api.serializers.volume_backups import (
     VolumeBackupChange,
     VolumeBackupInput,
     VolumeBackupOutput,
     VolumeBackupRestore,
+    VolumeBackupStateInput,
 )
 from servers.api.serializers.volumes import VolumeOutput
 from servers.filtersets_volume import VolumeBackupFilter
 from servers.models import VolumeBackup
+from servers.volumes.backups.removal import backup_force_delete
+from servers.volumes.domain.states import BackupState
 from servers.volumes.domain.volumes import VolumeRequest
 from servers.volumes.selectors.backups import backup_get, backups_shown
 from servers.volumes.selectors.volumes import volume_get
@@ -31,6 +35,7 @@ from servers.volumes.services.backups import (
     BackupRequest,
     backup_create,
     backup_delete,
+    backup_reset_state,
     backup_restore,
     backup_update,
 )
@@ -47,6 +52,7 @@ class VolumeBackupViewSet(ReadOnlyModelViewSet[VolumeBackup]):
         "partial_update": "volume_backups:write",
         "destroy": "volume_backups:write",
         "restore": "volumes:write",
+        "reset_state": "volumes:reset_state",
     }
     queryset = VolumeBackup.objects.none()
     serializer_class = VolumeBackupOutput
@@ -86,10 +92,16 @@ class VolumeBackupViewSet(ReadOnlyModelViewSet[VolumeBackup]):
         backup_id = uuid_in_path(pk, what="Backup")
         return self._shown(backup_update(caller=caller_of(request), backup_id=backup_id, changes=body.validated_data))
 
-    @extend_schema(responses={202: None})
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("force", bool, description="Admins: in any state; what is under way is given up.")
+        ],
+        responses={202: None},
+    )
     def destroy(self, request: Request, pk: str) -> Response:
         """Has it removed. One on which others rest goes after them."""
-        backup_delete(caller=caller_of(request), backup_id=uuid_in_path(pk, what="Backup"))
+        delete = backup_force_delete if flag_in_query(request, "force") else backup_delete
+        delete(caller=caller_of(request), backup_id=uuid_in_path(pk, what="Backup"))
         return Response(status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(request=VolumeBackupRestore, responses={202: VolumeOutput})
@@ -113,6 +125,15 @@ class VolumeBackupViewSet(ReadOnlyModelViewSet[VolumeBackup]):
             source_id=backup.pk,
         )
         return self._volume(caller, volume_create(caller=caller, request=wanted).pk)
+
+    @extend_schema(request=VolumeBackupStateInput, responses=VolumeBackupOutput)
+    @action(detail=True, methods=["post"], url_path="reset-state")
+    def reset_state(self, request: Request, pk: str) -> Response:
+        """Writes its state. For admins; what is under way is given up."""
+        body = VolumeBackupStateInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        backup_id, state = uuid_in_path(pk, what="Backup"), BackupState(body.validated_data["state"])
+        return self._shown(backup_reset_state(backup_id=backup_id, state=state))
 
     @staticmethod
     def _volume(caller: Caller, volume_id: uuid.UUID) -> Response:

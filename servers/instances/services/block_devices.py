@@ -15,6 +15,7 @@ from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.texts import phrase as _
 from scheduling.domain.request.image_property_names import present_names
 from scheduling.domain.snapshots import FlavorSnapshot
+from scheduling.fleet.selectors.zones import zone_exists
 from servers.catalog.selectors.flavor import flavor_snapshot
 from servers.conf import server_options
 from servers.fields import Problems
@@ -27,7 +28,7 @@ from servers.instances.domain.block_device_words import (
     block_devices_parse,
 )
 from servers.models import Flavor, Image, Volume, VolumeSnapshot, VolumeType
-from servers.volumes.domain.attachments import max_disks_of, zone_problem
+from servers.volumes.domain.attachments import max_disks_of, volume_zones_problem, zone_gone, zone_problem
 from servers.volumes.domain.block_device_faults import (
     BlockDeviceFault,
     BlockDeviceProblem,
@@ -47,11 +48,13 @@ NO_IMAGE = _("Name an image, or by block_device_mapping_v2 a volume to boot from
 class DisksDecided:
     """What came of it. `devices` None: the disks are those of flavor and image. `image` is that of the instance: where
     it boots from a volume, what is known of the image that the volume was or is to be made of, which may be nothing.
+    `zone`: that of its volumes, where zones are not crossed and the request asks for none; empty for any.
     """
 
     devices: tuple[BlockDevice, ...] | None = None
     image: Image | None = None
     image_snapshot: Mapping[str, Any] = field(default_factory=dict)
+    zone: str = ""
 
     @property
     def is_bfv(self) -> bool:
@@ -82,6 +85,7 @@ class _Looked:
     types: dict[int, uuid.UUID] = field(default_factory=dict)
     root_image: Image | None = None
     root_snapshot: Mapping[str, Any] = field(default_factory=dict)
+    zone: str = ""
     problems: list[BlockDeviceProblem] = field(default_factory=list)
 
     def wrong(self, one: BlockDeviceWanted, key: str, fault: BlockDeviceFault, text: str) -> None:
@@ -133,7 +137,7 @@ def _with_image_disks(
         zone=zone,
         count=count,
     )
-    found = DisksDecided(decided.devices, image, image_snapshot(image) if image else {})
+    found = DisksDecided(decided.devices, image, image_snapshot(image) if image else {}, decided.zone)
     return found, problems_of_request(problems, of_image=len(mine))
 
 
@@ -166,7 +170,7 @@ def _disks_found(
     around = _surroundings(flavor, image_id=image.pk if image else None, bus=_bus_of(chosen), count=count)
     devices, problems = block_devices_decide(wanted, looked.sources, looked.types, around)
     snapshot = image_snapshot(image) if image else looked.root_snapshot
-    return DisksDecided(devices or None, chosen, snapshot), problems_by_field(problems)
+    return DisksDecided(devices or None, chosen, snapshot, looked.zone), problems_by_field(problems)
 
 
 def _surroundings(flavor: Flavor, *, image_id: uuid.UUID | None, bus: str, count: int) -> DiskSurroundings:
@@ -241,10 +245,29 @@ def _volumes_find(caller: Caller, wanted: Sequence[BlockDeviceWanted], looked: _
                 _F.INVALID_VOLUME,
                 _("Volume {volume} is in no pool, so no host reaches it.", volume=volume),
             )
-        if text := zone_problem(volume, volume_zone=volume.availability_zone, zone=zone, is_crossing_allowed=may_cross):
-            looked.wrong(one, "uuid", _F.ZONE, text)
+        if not may_cross:
+            _zone_look(one, volume, looked, zone)
         looked.sources[one.number] = SourceFound(volume.pk, size_gib=volume.size_gib, is_bootable=volume.is_bootable)
         _root_of(one, volume, looked)
+
+
+def _zone_look(one: BlockDeviceWanted, volume: Volume, looked: _Looked, zone: str) -> None:
+    """Where zones are not crossed the volume is in the zone that is asked for; where none is, all volumes are in one
+    zone, and the instance with them. One without a zone goes anywhere.
+
+    Source: `nova.compute.api.API._validate_vol_az_for_create`, which leaves the default zone unsaid: so an instance
+    might get a host of another one.
+    """
+    own = volume.availability_zone
+    if zone or not own:
+        text = zone_problem(volume, volume_zone=own, zone=zone, is_crossing_allowed=False)
+    elif looked.zone:
+        text = volume_zones_problem(volume, volume_zone=own, zone=looked.zone)
+    else:
+        looked.zone = own
+        text = "" if zone_exists(name=own) else zone_gone(volume, volume_zone=own)
+    if text:
+        looked.wrong(one, "uuid", _F.ZONE, text)
 
 
 def _snapshots_find(caller: Caller, wanted: Sequence[BlockDeviceWanted], looked: _Looked) -> None:

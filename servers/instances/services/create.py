@@ -182,7 +182,7 @@ def _found(caller: Caller, wanted: InstanceCreate) -> _Parts:
         zone=zone.zone,
         count=wanted.count_max,
     )
-    image = disks.image
+    zone, image = replace(zone, zone=zone.zone or disks.zone), disks.image
     keypair, no_keypair = keypair_named(caller, wanted.key_name)
     group, no_group = group_hinted(caller, wanted.hints)
     hints, unfit_hints = hints_read(caller, wanted.hints)

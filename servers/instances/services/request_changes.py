@@ -22,6 +22,7 @@ from servers.instances.services.request_parts import (
     zero_disk_check,
     zone_problems,
 )
+from servers.instances.services.volume_zones import zone_with_volumes
 from servers.models import Flavor, Image
 
 
@@ -45,9 +46,11 @@ def request_changed(caller: Caller, asked: SpecBody, changes: RequestChanges, *,
             body, columns, unfit = _with_flavor(caller, body, flavor, image)
             problems = problems_together(problems, unfit)
     if changes.availability_zone is not None:
-        zone = ZoneRequest(zone=changes.availability_zone)
-        problems = problems_together(problems, zone_problems(caller, zone))
-        body = replace(body, availability_zone=zone.zone)
+        no_zone = zone_problems(caller, ZoneRequest(zone=changes.availability_zone))
+        volume_ids = [one.source_id for one in body.block_devices or () if one.is_named_volume and one.source_id]
+        zone, apart = zone_with_volumes(changes.availability_zone, volume_ids)
+        problems = problems_together(problems, no_zone or apart)
+        body = replace(body, availability_zone=zone)
     problems = problems_together(problems, _unknown_hints(body, changes))
     if problems:
         raise InvalidFields(problems)

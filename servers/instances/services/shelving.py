@@ -32,8 +32,9 @@ from servers.instances.services.journal import action_open
 from servers.instances.services.notifications import Phase, emit_action
 from servers.instances.services.request_parts import zone_problems
 from servers.instances.services.state import NOW, Sql, instance_error_set, state_set
+from servers.instances.services.volume_zones import zone_with_volumes
 from servers.instances.work_kinds import SCHEDULE_UNSHELVE
-from servers.models import Image, Instance, RequestSpec
+from servers.models import Image, Instance, RequestSpec, VolumeAttachment
 from servers.networks.services.bindings import instance_ports_unbind
 from servers.states import TaskState, VmState
 from servers.volumes.services.attachments import attachments_activate, attachments_promise
@@ -97,6 +98,9 @@ def unshelve_begin(instance: Instance, rule: ActionRule, caller: Caller, argumen
         host_action_begin(instance, rule, user_id=caller.user_id, vm_in={VmState.SHELVED}, task_in=rule.task_states)
         return
     _place_check(caller, zone, host)
+    if zone:
+        volume_ids = VolumeAttachment.objects.filter(instance_uuid=instance.pk).values_list("volume_id", flat=True)
+        refuse_if(zone_with_volumes(zone, list(volume_ids))[1])
     image = Image.objects.filter(pk=instance.shelved_image_id).first() if instance.shelved_image_id else None
     if (image is None or image.status not in READABLE) and not instance.is_bfv:
         raise Conflict(_("The image that the instance is kept in is not there; it cannot come back."))

@@ -31,6 +31,23 @@ def zone_problem(volume: object, *, volume_zone: str, zone: str, is_crossing_all
     )
 
 
+def volume_zones_problem(volume: object, *, volume_zone: str, zone: str) -> str:
+    """Why an instance may not have the volume beside those of this zone; empty when it may."""
+    if volume_zone == zone:
+        return ""
+    return _(
+        "Volume {volume} is in zone {availability_zone}, and another volume of the instance in {zone}.",
+        volume=volume,
+        availability_zone=volume_zone,
+        zone=zone,
+    )
+
+
+def zone_gone(volume: object, *, volume_zone: str) -> str:
+    """Why an instance may not follow the volume into its zone."""
+    return _("Volume {volume} is in zone {zone}, which there is no more.", volume=volume, zone=volume_zone)
+
+
 @dataclass(frozen=True, slots=True)
 class AttachmentRequest:
     """A volume that an instance is to have. `device` is the name that it is likely to get there (vdb). `is_being_made`:

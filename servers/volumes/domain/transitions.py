@@ -107,6 +107,8 @@ RESETTABLE = frozenset({_V.AVAILABLE, _V.IN_USE, _V.ERROR, _V.MAINTENANCE, _V.RE
 """What an administrator may write over a state."""
 BACKUP_DELETABLE = frozenset({_B.CREATING, _B.AVAILABLE, _B.ERROR, _B.ERROR_DELETING})
 """A backup that is being made may be deleted too: what is under way is given up."""
+BACKUP_RESETTABLE = frozenset({_B.AVAILABLE, _B.ERROR})
+"""What an administrator may write over a state of a backup that is not being deleted."""
 SNAPSHOT_DELETABLE = frozenset({_S.AVAILABLE, _S.ERROR, _S.ERROR_DELETING})
 SNAPSHOT_RESETTABLE = frozenset({_S.AVAILABLE, _S.ERROR})
 

@@ -99,13 +99,17 @@ def backup_create_done(*, subject: uuid.UUID, facts: VolumeFacts) -> None:
     if not has_bytes:
         return _fail(subject, NO_BYTES)
     row = backup_state_try(backup_id=subject, after=BackupState.AVAILABLE, before=[BackupState.CREATING], fault="")
-    if row is None:
-        return None
-    if not row.keeps_snapshot:
-        snapshot_let_go(row)
-    elif row.parent is not None and row.parent.project_id == row.project_id:
-        snapshot_let_go(row.parent)
+    if row is not None:
+        snapshots_unneeded_let_go(row)
     return None
+
+
+def snapshots_unneeded_let_go(backup: VolumeBackup) -> None:
+    """Of a backup that is there now: its snapshot goes, unless it is to stay; then that of the one before it does."""
+    if not backup.keeps_snapshot:
+        snapshot_let_go(backup)
+    elif backup.parent is not None and backup.parent.project_id == backup.project_id:
+        snapshot_let_go(backup.parent)
 
 
 def backup_create_failed(*, subject: uuid.UUID, message: str) -> None:

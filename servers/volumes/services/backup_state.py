@@ -31,6 +31,14 @@ def backup_state_set(*, backup_id: uuid.UUID, after: BackupState, before: Collec
     )
 
 
+def backup_state_force(*, backup_id: uuid.UUID, after: BackupState, **changes: Any) -> VolumeBackup:
+    """Write a state over any other: for administrators. Raises BackupNotFound."""
+    rows = VolumeBackup.objects.filter(pk=backup_id)
+    if not rows.update(state=after.value, generation=F("generation") + 1, updated_at=Now(), **changes):
+        raise BackupNotFound(_("Backup {backup_id} does not exist.", backup_id=backup_id))
+    return VolumeBackup.objects.select_related("parent").get(pk=backup_id)
+
+
 def backup_state_try(
     *, backup_id: uuid.UUID, after: BackupState, before: Collection[BackupState], **changes: Any
 ) -> VolumeBackup | None:

@@ -24,15 +24,20 @@ from servers.catalog.services.quota import quota_lock
 from servers.fields import refuse_if, text_reasons
 from servers.models import Volume, VolumeBackup, VolumeSnapshot
 from servers.volumes.domain.backups import MAX_COMPARED, is_full_due
-from servers.volumes.domain.errors import BackupNotFound, InvalidBackup, InvalidSnapshot, NoBackupBase
+from servers.volumes.domain.errors import InvalidBackup, InvalidSnapshot, NoBackupBase
 from servers.volumes.domain.states import BackupState, VolumeSnapshotState, VolumeState
-from servers.volumes.domain.transitions import BACKUP_DELETABLE, RESTORABLE
+from servers.volumes.domain.transitions import BACKUP_DELETABLE, BACKUP_RESETTABLE, RESTORABLE
 from servers.volumes.selectors.backups import backup_chain, backup_get
 from servers.volumes.selectors.volumes import snapshot_get, volume_get
 from servers.volumes.services.abilities import ability_require
-from servers.volumes.services.backup_ends import BACKUP_ID, backup_work_begin, snapshot_let_go
-from servers.volumes.services.backup_state import backup_state_set
-from servers.volumes.services.copies import snapshot_held, volume_held
+from servers.volumes.services.backup_ends import (
+    BACKUP_ID,
+    backup_work_begin,
+    snapshot_let_go,
+    snapshots_unneeded_let_go,
+)
+from servers.volumes.services.backup_state import backup_state_force, backup_state_set
+from servers.volumes.services.copies import backup_held, snapshot_held, volume_held
 from servers.volumes.services.keys import volume_key_copy
 from servers.volumes.services.quota import volumes_quota_require
 from servers.volumes.services.restorable import restorable_require
@@ -178,10 +183,7 @@ def backup_restore(*, caller: Caller | None, backup_id: uuid.UUID, volume_id: uu
     def work() -> Volume:
         backup_get(caller=caller, backup_id=backup_id)
         volume_get(caller=caller, volume_id=volume_id)
-        backup = VolumeBackup.objects.select_for_update().filter(pk=backup_id).first()
-        volume = volume_held(volume_id=volume_id)
-        if backup is None:
-            raise BackupNotFound(_("Backup {backup_id} does not exist.", backup_id=backup_id))
+        backup, volume = backup_held(backup_id=backup_id), volume_held(volume_id=volume_id)
         restorable_require(backup, volume)
         after = volume_state_set(volume_id=volume.pk, after=VolumeState.RESTORING, before=RESTORABLE, fault="")
         arguments = {BACKUP_ID: str(backup.pk)}
@@ -198,14 +200,15 @@ def backup_delete(*, caller: Caller | None, backup_id: uuid.UUID) -> None:
     Raises BackupNotFound; InvalidBackup while others rest on it, or a volume is made of it.
     """
     backup_get(caller=caller, backup_id=backup_id)
-    in_transaction(lambda: _delete(backup_id))
+    in_transaction(lambda: backup_deletion_begin(backup_id=backup_id, is_forced=False))
 
 
-def _delete(backup_id: uuid.UUID) -> None:
+def backup_deletion_begin(*, backup_id: uuid.UUID, is_forced: bool) -> None:
+    """It is `deleting`, and nothing is done to it any more. In the caller's transaction. `is_forced`: whatever its
+    state is; what needs its bytes is not given up. Raises as `backup_delete`.
+    """
     work_lock(subject=backup_id)
-    row = VolumeBackup.objects.select_for_update().filter(pk=backup_id).first()
-    if row is None:
-        raise BackupNotFound(_("Backup {backup_id} does not exist.", backup_id=backup_id))
+    row = backup_held(backup_id=backup_id)
     if row.state == BackupState.DELETING:
         return
     resting = VolumeBackup.objects.filter(parent=row).count()
@@ -219,9 +222,49 @@ def _delete(backup_id: uuid.UUID) -> None:
     restoring = Work.objects.filter(kind=VolumeWorkKind.VOLUME_RESTORE.value, state__in=OPEN_STATES)
     if restoring.filter(arguments__backup_id=str(row.pk)).exists():
         raise InvalidBackup(_("A volume is being restored from backup {row}.", row=row), state=row.state)
-    backup_state_set(backup_id=row.pk, after=BackupState.DELETING, before=BACKUP_DELETABLE)
+    if is_forced:
+        backup_state_force(backup_id=row.pk, after=BackupState.DELETING)
+    else:
+        backup_state_set(backup_id=row.pk, after=BackupState.DELETING, before=BACKUP_DELETABLE)
     work_cancel(subject=row.pk)
     snapshot_let_go(row)
+
+
+@audited("volume_backup.reset_state", VolumeBackup, by="backup_id")
+def backup_reset_state(*, backup_id: uuid.UUID, state: BackupState) -> VolumeBackup:
+    """Write a state by hand, for administrators, which the policy of the door decides. What is under way is given up.
+
+    Raises BackupNotFound, InvalidFields; InvalidBackup for one that is being deleted, and for `available` where its
+    bytes did not come.
+    """
+    if state not in BACKUP_RESETTABLE:
+        allowed = ", ".join(sorted(one.value for one in BACKUP_RESETTABLE))
+        raise InvalidFields(
+            {"state": [_("{state} cannot be set by hand; these can: {allowed}.", state=state.value, allowed=allowed)]}
+        )
+    return in_transaction(lambda: _reset(backup_id, state))
+
+
+def _reset(backup_id: uuid.UUID, state: BackupState) -> VolumeBackup:
+    work_lock(subject=backup_id)
+    row = backup_held(backup_id=backup_id)
+    if row.state == BackupState.DELETING:
+        raise InvalidBackup(_("Backup {backup} is being deleted: its bytes go.", backup=row), state=row.state)
+    if state is BackupState.AVAILABLE and not row.has_bytes:
+        raise InvalidBackup(
+            _("Backup {backup} has no bytes in the store, and cannot be available.", backup=row),
+            field="state",
+            state=row.state,
+        )
+    work_cancel(subject=row.pk)
+    if state is BackupState.AVAILABLE:
+        after = backup_state_force(backup_id=row.pk, after=state, fault="")
+        snapshots_unneeded_let_go(after)
+    else:
+        after = backup_state_force(backup_id=row.pk, after=state)
+        if row.state == BackupState.CREATING:
+            snapshot_let_go(after)
+    return after
 
 
 def _problems(fields: Mapping[str, Any]) -> dict[str, list[str]]:

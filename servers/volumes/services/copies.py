@@ -12,7 +12,13 @@ from django.db.models import Q
 from computeagent.protocol.volumes import VolumeSourceKind
 from controlplane.kernel.texts import phrase as _
 from servers.models import Volume, VolumeBackup, VolumeSnapshot
-from servers.volumes.domain.errors import InvalidSnapshot, InvalidVolume, SnapshotNotFound, VolumeNotFound
+from servers.volumes.domain.errors import (
+    BackupNotFound,
+    InvalidSnapshot,
+    InvalidVolume,
+    SnapshotNotFound,
+    VolumeNotFound,
+)
 from servers.volumes.domain.states import BackupState, VolumeSnapshotState, VolumeState
 
 
@@ -31,6 +37,15 @@ def snapshot_held(*, snapshot_id: uuid.UUID) -> VolumeSnapshot:
     found = rows.filter(pk=snapshot_id).first()
     if found is None:
         raise SnapshotNotFound(_("Snapshot {snapshot_id} does not exist.", snapshot_id=snapshot_id))
+    return found
+
+
+def backup_held(*, backup_id: uuid.UUID) -> VolumeBackup:
+    """The backup, its row locked until the transaction ends. Raises BackupNotFound."""
+    rows = VolumeBackup.objects.select_for_update(of=("self",)).select_related("parent")
+    found = rows.filter(pk=backup_id).first()
+    if found is None:
+        raise BackupNotFound(_("Backup {backup_id} does not exist.", backup_id=backup_id))
     return found
 
 

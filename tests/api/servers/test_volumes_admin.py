@@ -8,6 +8,7 @@ from servers.models import (
     BulkJobItem,
     StoragePool,
     Volume,
+    VolumeBackup,
     VolumeKey,
     VolumeSnapshot,
     VolumeTransfer,
@@ -17,7 +18,7 @@ from servers.models import (
 from servers.volumes.services.transfers import transfer_create
 from tests.worlds.admin_actions import ask, ask_and_confirm, pairs
 from tests.worlds.cloud import People, pump
-from tests.worlds.volumes import small_cloud, snapshot_made, storage_pool, volume_made, work_done
+from tests.worlds.volumes import backup_row, small_cloud, snapshot_made, storage_pool, volume_made, work_done
 
 pytestmark = pytest.mark.django_db
 AT = "/admin/servers/"
@@ -122,6 +123,37 @@ def test_states_are_written_by_hand_and_volumes_go_by_force(client, people, pool
     ask_and_confirm(client, f"{AT}volume/", "force_delete", [str(volume.pk)])
     work_done(volume.pk)
     assert not Volume.objects.exists()
+
+
+def test_backups_have_their_states_written_and_go(client, people, pool):
+    volume = volume_made(people.member)
+    full, empty = backup_row(volume, name="full"), backup_row(volume, name="empty", has_bytes=False)
+    both, path = [str(full.pk), str(empty.pk)], f"{AT}volumebackup/"
+    ask_and_confirm(client, path, "reset_to_error", both)
+    assert set(VolumeBackup.objects.values_list("state", flat=True)) == {"error"}
+    page = text(ask_and_confirm(client, path, "reset_to_available", both))
+    assert "Backup empty has no bytes in the store" in page
+    assert "1 done." in page
+    assert dict(VolumeBackup.objects.values_list("name", "state")) == {"full": "available", "empty": "error"}
+    increment = backup_row(volume, parent=full, name="increment")
+    page = text(ask_and_confirm(client, path, "delete", [str(full.pk)]))
+    assert "1 backups have only what changed since full" in page
+    ask_and_confirm(client, path, "delete", [str(increment.pk)])
+    assert VolumeBackup.objects.get(pk=increment.pk).state == "deleting"
+    ask_and_confirm(client, path, "force_delete", [str(full.pk)])
+    assert VolumeBackup.objects.get(pk=full.pk).state == "available"  # the increment is there still
+    ask_and_confirm(client, path, "force_delete", [str(increment.pk), str(empty.pk)])
+    ask_and_confirm(client, path, "force_delete", [str(full.pk)])
+    assert not VolumeBackup.objects.exists()
+
+
+def test_nothing_is_done_to_backups_before_it_is_confirmed(client, people, pool):
+    backup = backup_row(volume_made(people.member))
+    for action in ("delete", "force_delete", "reset_to_error", "reset_to_available"):
+        asked = ask(client, f"{AT}volumebackup/", action, [str(backup.pk)])
+        assert asked.status_code == 200
+        assert asked.context["action"] == action
+    assert VolumeBackup.objects.get().state == "available"
 
 
 def test_offers_are_taken_back_and_no_secret_is_shown(client, people, pool):

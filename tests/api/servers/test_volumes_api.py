@@ -9,10 +9,12 @@ import pytest
 from django.urls import reverse
 from rest_framework.test import APIClient
 
+from controlplane.audit_log.models import AuditLogEntry
 from controlplane.identity.domain import Caller
 from controlplane.identity.models import User
 from servers.api import volume_urls
 from servers.models import StoragePool, Volume, VolumeBackup, VolumeSnapshot, VolumeType
+from servers.volumes.domain.states import BackupState
 from servers.volumes.services.transfers import transfer_create
 from tests.worlds.cloud import People
 from tests.worlds.volumes import backup_row, small_cloud, snapshot_made, storage_pool, volume_made, work_done
@@ -214,6 +216,24 @@ def test_life_of_a_backup(people, pool):
     assert answer["count"] == 2
 
 
+def test_states_of_a_backup_are_written_and_it_goes_by_force(people, pool):
+    backup = backup_row(volume_made(people.member), state=BackupState.CREATING, has_bytes=False)
+    path, admin = f"{BACKUPS}{backup.pk}/", client_of(people.admin)
+    assert error(post(people.admin, f"{path}reset-state/", {"state": "deleting"}), 400)["field"] == "state"
+    refused = error(post(people.admin, f"{path}reset-state/", {"state": "available"}), 409)
+    assert (refused["code"], refused["state"]) == ("invalid_backup", "creating")
+    assert post(people.admin, f"{path}reset-state/", {"state": "error"}).json()["state"] == "error"
+    VolumeBackup.objects.update(state=BackupState.ERROR_DELETING)
+    assert error(admin.delete(f"{path}?force=perhaps"), 400)["field"] == "force"
+    for caller, status in ((people.member, 403), (people.reader, 403), (people.stranger, 403)):
+        assert client_of(caller).delete(f"{path}?force=yes").status_code == status
+    assert VolumeBackup.objects.exists()
+    assert admin.delete(f"{path}?force=yes").status_code == 202
+    assert not VolumeBackup.objects.exists()
+    entries = AuditLogEntry.objects.filter(target_id=str(backup.pk), result="done")
+    assert {one.action for one in entries} == {"volume_backup.reset_state", "volume_backup.force_delete"}
+
+
 # What admin, member, reader and stranger are answered, on things of the project of the first three.
 ADMINS = (403, 403, 403)
 TABLE: dict[str, tuple[int, int, int, int]] = {
@@ -239,6 +259,7 @@ TABLE: dict[str, tuple[int, int, int, int]] = {
     "PATCH volume-backup-detail": (200, 200, 403, 404),
     "DELETE volume-backup-detail": (202, 202, 403, 404),
     "POST volume-backup-restore": (202, 202, 403, 404),
+    "POST volume-backup-reset-state": (200, *ADMINS),
     "GET volume-type-list": (200, 200, 200, 200),
     "POST volume-type-list": (201, *ADMINS),
     "GET volume-type-detail": (200, 200, 200, 200),
@@ -311,6 +332,7 @@ class Things:
             "POST volume-snapshot-reset-state": {"state": "error"},
             "POST volume-backup-list": {"volume": str(self.volume.pk)},
             "PATCH volume-backup-detail": {"name": "n"},
+            "POST volume-backup-reset-state": {"state": "error"},
             "POST volume-type-list": {"name": "new"},
             "PATCH volume-type-detail": {"name": "new"},
             "POST volume-transfer-list": {"volume": str(self.volume.pk)},

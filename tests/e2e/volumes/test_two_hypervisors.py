@@ -1,6 +1,7 @@
 """One volume, two hypervisors: what a guest wrote on the one is there for a guest on the other."""
 
 import base64
+import os
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ from tests.fixtures.patience import eventually
 from tests.fixtures.servers import free_port
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.processes]
+SHARED_ENV = "SHARED_POOL_DIRECTORY"
+"""Where the shared directory is, for `test_shared_pool_on_nfs`: a mount."""
 
 
 @dataclass
@@ -56,8 +59,8 @@ def hosts(qemu_answers: Path) -> Iterator[tuple[Host, Host]]:
     with tempfile.TemporaryDirectory(prefix="kn-") as directory, ExitStack() as stack:
         base, port = Path(directory), free_port()
         base.chmod(0o711)
-        shared = base / "shared"
-        shared.mkdir(mode=0o711)
+        shared = Path(os.environ.get(SHARED_ENV, base / "shared"))
+        shared.mkdir(mode=0o711, exist_ok=True)
         pool_begin(shared)
         served = {0: f"net=nbd:{base / 'served'}@127.0.0.1?port={port}", 1: f"net=nbd:@127.0.0.1?port={port}"}
         hosts = []

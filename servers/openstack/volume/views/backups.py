@@ -1,14 +1,20 @@
 """Backups of volumes."""
 
+from typing import Any
+from uuid import UUID
+
 from computeagent.protocol.volumes import VolumeSourceKind
 from controlplane.openstack.answers import Empty, JsonAnswer
 from controlplane.openstack.faults import bad_request
+from controlplane.openstack.schemas import CompiledSchema
 from servers.models import VolumeBackup
-from servers.openstack.volume.action_table import VolumeActionTable
+from servers.openstack.volume.access import VolumeAccess
+from servers.openstack.volume.action_table import NO_ARGUMENTS, VolumeActionTable, VolumeWireAction
 from servers.openstack.volume.call import VolumeCall, described, flag_of, uuid_of
 from servers.openstack.volume.documents.copies import backup_json, backup_summary
 from servers.openstack.volume.listing import VolumeListing, id_is, number_is, text_has, text_is
 from servers.openstack.volume.schemas.bodies import BACKUP_CREATE, BACKUP_RESTORE, BACKUP_UPDATE
+from servers.openstack.volume.schemas.shapes import closed
 from servers.openstack.volume.shapes import (
     BackupShown,
     BackupsShown,
@@ -18,12 +24,15 @@ from servers.openstack.volume.shapes import (
     RestoreJson,
     RestoreShown,
 )
+from servers.volumes.backups.removal import backup_force_delete
+from servers.volumes.domain.states import BackupState
 from servers.volumes.domain.volumes import VolumeRequest
 from servers.volumes.selectors.backups import backup_get, backups_shown, backups_visible
 from servers.volumes.services.backups import (
     BackupRequest,
     backup_create,
     backup_delete,
+    backup_reset_state,
     backup_restore,
     backup_update,
 )
@@ -51,10 +60,6 @@ BACKUPS: VolumeListing[BesideBackups] = VolumeListing(
         "created_at": "created_at",
         "updated_at": "updated_at",
     },
-)
-_BY_INSTALLATION = "An administrator deletes the backup instead: what is under way is given up."
-BACKUP_ACTIONS: VolumeActionTable[Empty] = VolumeActionTable(
-    actions={}, refused={"os-reset_status": _BY_INSTALLATION, "os-force_delete": _BY_INSTALLATION}
 )
 
 
@@ -131,7 +136,29 @@ def backup_restored(call: VolumeCall, backup_id: str) -> JsonAnswer[RestoreShown
 
 
 def backup_action(call: VolumeCall, backup_id: str) -> Empty:
-    """Actions of Cinder that are not done here, each with the reason."""
+    """What administrators do to one."""
     known = uuid_of(backup_id, "Backup")
     backup_get(caller=call.caller, backup_id=known)
     return BACKUP_ACTIONS.answer(call, known)
+
+
+def _reset_status(call: VolumeCall, backup_id: UUID, said: dict[str, Any]) -> Empty:
+    backup_reset_state(backup_id=backup_id, state=BackupState(said["status"]))
+    return call.empty(status=202)
+
+
+def _force_delete(call: VolumeCall, backup_id: UUID, said: Any) -> Empty:
+    backup_force_delete(caller=call.caller, backup_id=backup_id)
+    return call.empty(status=202)
+
+
+_STATES = {"enum": sorted(one.value for one in BackupState)}
+BACKUP_ACTIONS: VolumeActionTable[Empty] = VolumeActionTable(
+    actions={
+        "os-reset_status": VolumeWireAction(
+            VolumeAccess.RESET_STATE, CompiledSchema(closed(["status"], status=_STATES)), _reset_status
+        ),
+        "os-force_delete": VolumeWireAction(VolumeAccess.FORCE_DELETE, NO_ARGUMENTS, _force_delete),
+    },
+    refused={},
+)

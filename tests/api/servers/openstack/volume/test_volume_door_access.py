@@ -11,6 +11,7 @@ from controlplane.identity.policy import allows
 from servers.models import VolumeAttachment
 from servers.openstack.volume.access import VERSION_PATHS
 from servers.openstack.volume.routes import ROUTES
+from servers.openstack.volume.views.backups import BACKUP_ACTIONS
 from servers.openstack.volume.views.snapshots import SNAPSHOT_ACTIONS
 from servers.openstack.volume.views.types import TYPE_ACTIONS
 from servers.openstack.volume.views.volume_actions import VOLUME_ACTIONS
@@ -147,6 +148,7 @@ def test_every_route_that_takes_a_body_of_a_project_is_asked_with_a_good_one() -
 TABLES = {
     "/volumes/{volume_id}/action": VOLUME_ACTIONS,
     "/snapshots/{snapshot_id}/action": SNAPSHOT_ACTIONS,
+    "/backups/{backup_id}/action": BACKUP_ACTIONS,
     "/types/{type_id}/action": TYPE_ACTIONS,
 }
 

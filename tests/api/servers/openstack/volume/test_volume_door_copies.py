@@ -142,6 +142,21 @@ def test_a_backup_is_restored_into_a_new_volume_or_one_that_is_there(world: Peop
     assert Volume.objects.get(pk=shown["id"]).source_id == backup.pk
 
 
+def test_states_of_backups_are_written_and_they_go_by_force(
+    world: People, mary: VolumeClient, root: VolumeClient
+) -> None:
+    backup = backup_row(volume_made(world.member), has_bytes=False)
+    action = f"/backups/{backup.pk}/action"
+    mary.fault("POST", action, {"os-reset_status": {"status": "error"}}, status=403)
+    root.send("POST", action, {"os-reset_status": {"status": "error"}}, status=202)
+    assert mary.get(f"/backups/{backup.pk}")["backup"]["status"] == "error"
+    for status, said in (("available", "has no bytes"), ("creating", "by hand"), ("lost", "status")):
+        assert said in root.fault("POST", action, {"os-reset_status": {"status": status}}, status=400)
+    mary.fault("POST", action, {"os-force_delete": {}}, status=403)
+    root.send("POST", action, {"os-force_delete": {}}, status=202)
+    root.fault("GET", f"/backups/{backup.pk}", status=404)
+
+
 @pytest.mark.parametrize("path", ["/os-volume-transfer", "/volume-transfers"])
 def test_a_volume_goes_to_who_knows_the_word(world: People, mary: VolumeClient, path: str) -> None:
     volume, stan = volume_made(world.member), volume_client(world.stranger)
