@@ -63,6 +63,7 @@ def play(environment: Environment, directory: Path, plan: Plan, say: Callable[[s
         outcome.faults += _drain(stage, plan.quiet_s)
         outcome.faults += _audit_by_command(stage)
         outcome.requests = stage.load.promises.requests
+        outcome.actions = stage.load.promises.actions
         outcome.instances = len(stage.load.promises.created)
         outcome.consoles, outcome.backups = stage.load.consoles.typed, len(stage.load.backups.known)
         outcome.restored = len(stage.compared)
@@ -179,6 +180,9 @@ def _drain(stage: Stage, quiet_s: float) -> list[str]:
     left = [f"backup {uid} is left after all were deleted" for uid in stage.load.backups.drain()]
     left += stage.load.consoles.usable(has_expired=True)
     left += stage.load.images.drain()
+    left += stage.load.actions.drain()  # before the snapshots of volumes that they name
+    stage.wait_quiet(quiet_s)
+    left += stage.load.actions.left()
     left += stage.load.volumes.drain()  # what instances made is gone with them by now
     stage.wait_quiet(quiet_s)
     left += [f"volume {one['id']} is left after all were deleted" for one in stage.rows()["volumes"]]

@@ -14,8 +14,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
+
+import libvirt
 
 from computeagent.agent.options import AgentOptions
 from computeagent.daemon.log_lines import log_to_stderr
@@ -87,6 +90,8 @@ class ControlSocket:
         {"ask": "consoles"}: how many ways outward are open.
 
         {"ask": "orphan", "uuid": ...}: start a guest that no instance explains.
+
+        {"ask": "crash", "uuid": ...}: have a simulated guest crash.
         """
         if question["ask"] == "consoles":
             return sum(bool(CONSOLE_THREAD.match(one.name)) for one in threading.enumerate())
@@ -94,12 +99,20 @@ class ControlSocket:
             return None
         if question["ask"] == "orphan":
             return self._orphan(str(question["uuid"]))
+        if question["ask"] == "crash":
+            return self._crash(str(question["uuid"]))
         assert question["ask"] == "guests"
         domains = self._driver._connection.handle().listAllDomains(0)
         return [
             {"uuid": one.UUIDString(), "name": one.name(), "active": bool(one.isActive()), "devices": _devices(one)}
             for one in domains
         ]
+
+    def _crash(self, guest_uuid: str) -> None:
+        """As libvirt's simulated hosts can: by a dump. Raises libvirtError where it does not run any more."""
+        with TemporaryDirectory() as directory:
+            domain = self._driver._connection.handle().lookupByUUIDString(guest_uuid)
+            domain.coreDump(f"{directory}/dump", libvirt.VIR_DUMP_CRASH)
 
     def _orphan(self, guest_uuid: str) -> str:
         sizes = {"vcpus": 1, "memory_mib": MEMORY_MIB, "root_gib": 1, "ephemeral_gib": 0, "swap_mib": 0}

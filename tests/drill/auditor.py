@@ -26,6 +26,7 @@ from servers.models import (
     VolumeAttachment,
     VolumeBackup,
     VolumeSnapshot,
+    WorkSecret,
 )
 from servers.networks.domain.names import VnicType
 from servers.networks.ovn.audit import ovn_audit
@@ -91,6 +92,7 @@ def state() -> dict[str, Any]:
             )
         ),
         "ovn_changes": list(OvnChange.objects.values("subject", "subject_id", "attempts", "problem")),
+        "secrets": [str(one) for one in WorkSecret.objects.values_list("pk", flat=True)],
         "devices": list(
             PciDevice.objects.filter(owner_uuid__isnull=False).values(
                 "address", "owner_uuid", host=F("compute_node__host")

@@ -94,6 +94,16 @@ def qemu_processes(below: Path) -> Iterator[QemuProcess]:
                 yield QemuProcess(words[words.index("-uuid") + 1], command, gone)
 
 
+def qemu_pid_of(below: Path, guest_uuid: str) -> int | None:
+    """The process of one guest that has anything below `below`, if it runs."""
+    for pid in qemu_pids(below):
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+            if "-uuid" in words and words[words.index("-uuid") + 1] == guest_uuid:
+                return pid
+    return None
+
+
 def qemu_pids(below: Path) -> Iterator[int]:
     """Every QEMU of this machine that has anything below `below`, a guest or libvirt's own trial."""
     for path in Path("/proc").glob("[0-9]*"):

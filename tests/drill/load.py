@@ -2,61 +2,30 @@
 
 import random
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.drill.action_load import RECORDS, ActionLoad
 from tests.drill.backup_load import BackupLoad
 from tests.drill.bulk_load import BulkLoad
 from tests.drill.client import Client, NoAnswerError
 from tests.drill.console_load import ConsoleLoad
 from tests.drill.device_load import DeviceLoad
 from tests.drill.image_load import ImageLoad
-from tests.drill.names import FLAVOR, IMAGES, NETWORK, RESTORED, VOLUME, image_id, image_name
+from tests.drill.names import FLAVOR, IMAGES, LARGE_FLAVOR, NETWORK, image_id, image_name
 from tests.drill.network_load import BRIDGES, OVN, NetworkLoad
 from tests.drill.volume_load import VolumeLoad
 from tests.fixtures.file_server import FileServer
 
-ACTIONS = {
-    "active": (
-        "on_crash",
-        "stop",
-        "rescue",
-        "pause",
-        "rebuild",
-        "suspend",
-        "reboot_soft",
-        "reboot",
-        "attach_interface",
-        "detach_interface",
-        "soft_delete",
-        "backup",
-        "shelve",
-    ),
-    "stopped": ("start", "start", "rebuild"),
-    "paused": ("unpause",),
-    "suspended": ("resume",),
-    "shelved_offloaded": ("unshelve", "unshelve"),
-    "rescued": ("unrescue", "reboot", "unrescue"),
-    "soft-delete": ("restore", "restore"),
-}
-"""What a burst does to instances in each state: one thing to each, as far as there are instances."""
-RECORDS = ("rename", "lock", "protect", "tag")
-"""What it does to the record of one of them, whatever its state."""
-TRIES = 5
-
-ARGUMENTS = {
-    "on_crash": {"policy": "restart"},
-    "backup": {"name": "drill", "backup_type": "drill", "rotation": "0"},
-}
-"""What comes with an action. Backups of rotation 0 are made, sent, and gone again."""
-
-REBOOTED_OVER = {"reboot_soft", "pause", "suspend", "unpause", "resume"}
-"""Of half of these, somebody loses patience: a hard reboot takes their place."""
-
 BOOTS_FROM_VOLUME = 0.4
 """So many of the single creates do."""
+HOPELESS = 0.7
+"""With so many bursts, one is asked for that no host has room for: it is scheduled again by a later one."""
+CRASHES = 0.8
+"""In so many bursts a guest crashes."""
 
 
 def _disks(image: int) -> list[dict[str, Any]]:
@@ -77,6 +46,14 @@ class Promises:
     refused: int = 0
     broken: int = 0
     unexpected: list[str] = field(default_factory=list)
+    asked: Counter[str] = field(default_factory=Counter)
+    """How often each action of the table was asked for by name; bulk jobs are not counted."""
+    accepted: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def actions(self) -> dict[str, tuple[int, int]]:
+        """How often each was asked for, and accepted; in the order of their names."""
+        return {name: (self.asked[name], self.accepted[name]) for name in sorted(self.asked) if name}
 
     def take_unexpected(self) -> list[str]:
         """Answers that no request may get, since the last call."""
@@ -111,6 +88,9 @@ class Load:
         self._images_used = 1
         self._from_volume: set[str] = set()
         """Instances that boot from a volume."""
+        self.actions = ActionLoad(self.ask, rng, name=self._name, network=self._network, from_volume=self._from_volume)
+        self.crash: Callable[[str, str], None] = lambda _host, _instance: None
+        """Has the guest of an instance crash on its host; the stage says how."""
         self.promises = Promises()
 
     def take_unexpected(self) -> list[str]:
@@ -151,7 +131,10 @@ class Load:
         hosts = {str(one["id"]): str(one["host"]) for one in instances}
         actives, surplus = by_state.get("active", []), max(0, len(instances) - self._max_of)
         looked_at = actives[-2:]
-        going = [*by_state.get("error", [])[:3], *actives[: 1 + surplus]]
+        # One of those that no host had room for, and those that the load reset to error, are not given up yet.
+        tried = [str(one["id"]) for one in instances if one["vm_state"] == "error" and not one["host"]][:1]
+        failed = [uid for uid in by_state.get("error", []) if uid not in {*tried, *self.actions.reset}]
+        going = [*failed[:3], *actives[: 1 + surplus]]
         going += [uid for state in ("paused", "suspended") for uid in by_state.get(state, []) if rng.random() < 0.1]
         quiet = [uid for uid in looked_at if uid not in going]
         hurried = not host and rng.random() < 0.25
@@ -175,22 +158,32 @@ class Load:
             lambda: self.consoles.visit([(uid, hosts[uid]) for uid in quiet or actives]),
         ]
         calls += [self._call(self.delete, uid) for uid in going]
-        calls += [self._call(self.look, uid) for uid in looked_at]
-        for state, actions in ACTIONS.items():
-            staying = [uid for uid in by_state.get(state, []) if uid not in going]
-            if state == "active":
-                self._rebuild_one_with_volume(staying, actions)
-            calls += [self._call(self.act, uid, action) for uid, action in zip(staying, actions, strict=False)]
+        calls += [self._call(self.actions.look, uid) for uid in looked_at]
+        calls += self.actions.calls(
+            {state: [uid for uid in ids if uid not in going] for state, ids in by_state.items()}
+        )
         if instances:
-            calls.append(self._call(self.note, str(rng.choice(instances)["id"]), rng.choice(RECORDS)))
-        return calls
+            calls.append(self._call(self.actions.note, str(rng.choice(instances)["id"]), rng.choice(RECORDS)))
+        return calls + self._of_some(instances, going)
 
-    def _rebuild_one_with_volume(self, staying: list[str], actions: Sequence[str]) -> None:
-        """Change places, so that one that boots from a volume is the one that is rebuilt, if there is any."""
-        place = actions.index("rebuild") if "rebuild" in actions else len(staying)
-        booted = [number for number, uid in enumerate(staying) if uid in self._from_volume]
-        if booted and place < len(staying):
-            staying[place], staying[booted[0]] = staying[booted[0]], staying[place]
+    def _of_some(self, instances: Sequence[Mapping[str, Any]], going: Collection[str]) -> list[Callable[[], None]]:
+        """What is done to those alone that are in ERROR without a host, were reset to it, or crashed; and the crash."""
+        calls: list[Callable[[], None]] = []
+        staying = [one for one in instances if str(one["id"]) not in going]
+        failed = [one for one in staying if one["vm_state"] == "error"]
+        calls += [self.actions.call(str(one["id"]), "schedule_again") for one in failed if not one["host"]]
+        calls += [
+            self.actions.call(uid, "reset_state") for one in failed if (uid := str(one["id"])) in self.actions.reset
+        ]
+        crashed = [one for one in staying if (one["vm_state"], one["power_state"]) == ("stopped", "crashed")]
+        calls += [self.actions.call(str(one["id"]), "crash_seen") for one in crashed]
+        running = [one for one in staying if one["vm_state"] == "active" and not one["task_state"]]
+        if running and self._rng.random() < CRASHES:
+            one = self._rng.choice(running)
+            calls.append(self._call(self.crash, str(one["host"]), str(one["id"])))
+        if self._rng.random() < HOPELESS:
+            calls.append(lambda: self.create(1, flavor=LARGE_FLAVOR, may_have_volumes=False))
+        return calls
 
     @staticmethod
     def _call(verb: Callable[..., None], *arguments: str) -> Callable[[], None]:
@@ -205,9 +198,10 @@ class Load:
         then_delete: bool = False,
         hints: Mapping[str, str] | None = None,
         may_have_volumes: bool = True,
+        flavor: str = FLAVOR,
     ) -> None:
         """Ask for `count` instances, and delete them at once when told to: in whatever step they are."""
-        body: dict[str, Any] = {"name": self._name(), "flavor": FLAVOR, "image": image_name(image), "min_count": count}
+        body: dict[str, Any] = {"name": self._name(), "flavor": flavor, "image": image_name(image), "min_count": count}
         if count == 1:  # a password that is encrypted until the guest runs, and a disk that vendor data speaks of
             body |= {"generate_admin_pass": True, "hostname": "drill.lab.example", "disk_config": "MANUAL"}
         if count == 1 and may_have_volumes and self._rng.random() < BOOTS_FROM_VOLUME:
@@ -218,7 +212,7 @@ class Load:
             body["hints"] = dict(hints)
         if host:
             body["availability_zone"] = f"nova:{host}"
-        made = self.ask("instances/", body)
+        made = self.ask("instances/", body, action="create")
         if made is None:
             return
         ids = [str(one["id"]) for one in made["instances"]]
@@ -238,67 +232,11 @@ class Load:
 
     def delete(self, uid: str) -> None:
         """Delete one for good. What somebody protects at this moment is refused."""
-        answer = self.ask(f"instances/{uid}/?force=1", None, "DELETE", subject=uid, fine=(404,))
+        path = f"instances/{uid}/?force=1"
+        answer = self.ask(path, None, "DELETE", subject=uid, fine=(404,), action="force_delete")
         if answer is not None:
             with self._lock:
                 self.promises.deleted.add(uid)
-
-    def act(self, uid: str, action: str) -> None:
-        """Ask for one of `ACTIONS`; instead of a card, a volume comes or goes now and then."""
-        if action.endswith("_interface") and self._rng.random() < 0.5:
-            self._volume(uid)
-            return
-        if action == "soft_delete":
-            self.ask(f"instances/{uid}/", None, "DELETE", subject=uid, fine=(404,))
-        elif action == "rebuild":
-            anew = {"reimage_boot_volume": True} if uid in self._from_volume else {}
-            self.ask(f"instances/{uid}/rebuild/", {"image": image_name(self._rng.randrange(2)), **anew}, subject=uid)
-        elif action == "detach_interface":
-            cards = self.ask(f"instances/{uid}/interfaces/", None, "GET", fine=(404,)) or []
-            for card in cards[-1:]:
-                self.ask(f"instances/{uid}/interfaces/{card['port_id']}/", None, "DELETE", subject=uid, fine=(404,))
-        elif action == "rescue":
-            self.ask(f"instances/{uid}/rescue/", {}, subject=uid)
-        else:
-            body = {"action": action, **ARGUMENTS.get(action, {})}
-            if action == "attach_interface":
-                body["network"] = self._network()
-                if self._rng.random() < 0.3:  # the second one waits behind the first
-                    self.ask(f"instances/{uid}/actions/", body, subject=uid)
-                body["tag"] = f"more-{self._rng.randrange(10**9)}"
-            self.ask(f"instances/{uid}/actions/", body, subject=uid)
-            if action in REBOOTED_OVER and self._rng.random() < 0.5:
-                self.ask(f"instances/{uid}/actions/", {"action": "reboot"}, subject=uid)
-
-    def _volume(self, uid: str) -> None:
-        """Detach a volume that the instance does not boot from; one without gets a volume that nobody has."""
-        had = self.ask(f"instances/{uid}/volumes/", None, "GET", fine=(404,)) or []
-        for one in [each for each in had if each["boot_index"] < 0][:1]:
-            self.ask(f"instances/{uid}/volumes/{one['volume_id']}/", None, "DELETE", subject=uid, fine=(404,))
-            return
-        free = (self.ask("volumes/?state=available", None, "GET") or {}).get("results", [])
-        for one in [each for each in free if each["name"] not in (VOLUME, RESTORED)][:1]:
-            body = {"volume": one["id"], "delete_on_termination": True}
-            self.ask(f"instances/{uid}/volumes/", body, subject=uid, fine=(404,))
-
-    def note(self, uid: str, what: str) -> None:
-        """Do one of `RECORDS`. A lock and a protection are taken off again, so that the rest of the load goes on."""
-        path = f"instances/{uid}/"
-        if what == "rename":
-            self.ask(path, {"name": self._name()}, "PATCH", subject=uid, fine=(404,))
-        elif what == "tag":
-            self.ask(f"{path}tags/drill/", None, "PUT", subject=uid, fine=(404,))
-        else:
-            self.ask(f"{path}actions/", {"action": what}, subject=uid, fine=(404,))
-            for _ in range(TRIES):
-                if self.ask(f"{path}actions/", {"action": f"un{what}"}, subject=uid, fine=(404,)) is not None:
-                    return
-
-    def look(self, uid: str) -> None:
-        """At its screen, its log, and at what can be done to it: one that goes meanwhile is not found."""
-        self.ask(f"instances/{uid}/screenshot/", {}, fine=(404,))
-        for what in ("screenshot", "console-log", "console-log/download", "actions", "counters"):
-            self.ask(f"instances/{uid}/{what}/", None, "GET", fine=(404,))
 
     def _network(self) -> str:
         """One of those for guests."""
@@ -310,9 +248,18 @@ class Load:
             return f"vm-{self._number}"
 
     def ask(
-        self, path: str, body: Any, method: str | None = None, *, subject: str = "", fine: tuple[int, ...] = ()
+        self,
+        path: str,
+        body: Any,
+        method: str | None = None,
+        *,
+        subject: str = "",
+        fine: tuple[int, ...] = (),
+        action: str = "",
     ) -> Any:
-        """The body of an accepted request ({} when it has none); None otherwise."""
+        """The body of an accepted request ({} when it has none); None otherwise. `action`: as which it is counted."""
+        with self._lock:
+            self.promises.asked[action] += 1
         try:
             answer = self._client.call(path, body, method)
         except NoAnswerError:
@@ -323,6 +270,7 @@ class Load:
             return None
         with self._lock:
             self.promises.requests += 1
+            self.promises.accepted[action] += answer.is_ok
             if answer.is_ok or answer.status in fine:
                 return answer.body or {}
             self.promises.refused += 1

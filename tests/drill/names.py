@@ -4,7 +4,8 @@ import uuid
 from pathlib import Path
 
 PASSWORD = "correct horse battery staple"
-FLAVOR = "drill"
+FLAVOR, LARGE_FLAVOR = "drill", "drill-large"
+"""No host has room for the large one."""
 NETWORK = "drill"
 """Of kind bridge, for those hosts that carry such: the simulated ones."""
 OUTSIDE = "outside"
@@ -28,9 +29,11 @@ RESTORED = "drill-restored"
 """Name of those that are made of backups, and that nobody changes then."""
 UPLOADED = "drill-upload"
 """Name of images that are made of volumes."""
+SNAPSHOT = "drill-snapshot"
+"""Name of those that are made of instances."""
 CONSOLE_TOKEN_S = 10.0
 """For so long a token opens a console."""
-MEMORY_MIB = 32
+MEMORY_MIB, LARGE_MEMORY_MIB = 32, 65536
 IMAGES = 16
 """Each is fetched once by the hypervisors' shared cache, so fetching needs new ones."""
 
@@ -43,6 +46,11 @@ def image_name(number: int) -> str:
 def image_id(number: int) -> uuid.UUID:
     """Its id."""
     return uuid.uuid5(uuid.NAMESPACE_OID, image_name(number))
+
+
+def has_guest_agent(number: int) -> bool:
+    """Whether the image says so, as every other one does. None answers: a password gets to the host, and is not set."""
+    return number % 2 == 0
 
 
 def own_pool(state: Path) -> Path:

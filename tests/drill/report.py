@@ -21,6 +21,8 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
     requests: int = 0
     instances: int = 0
+    actions: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """How often each action of the table was asked for, and accepted."""
     consoles: int = 0
     """Through which bytes went both ways."""
     backups: int = 0
@@ -51,6 +53,7 @@ def as_json(outcomes: Sequence[Outcome], command: str) -> dict[str, Any]:
                 "seconds": round(one.seconds, 1),
                 "requests": one.requests,
                 "instances": one.instances,
+                "actions": {name: list(times) for name, times in one.actions.items()},
                 "consoles": one.consoles,
                 "backups": one.backups,
                 "restored": one.restored,
@@ -112,12 +115,17 @@ def _environment_lines(one: Outcome) -> list[str]:
             f"{one.environment}: {len(one.kills)} kills in {one.seconds:.0f} s, {recovered} recovered, "
             f"{len(one.violations)} violations, {one.requests} requests, {one.instances} instances"
         ),
+        f"    actions (asked for, accepted): {_actions(one)}",
         f"    consoles typed into: {one.consoles}; backups: {one.backups}, restored and compared: {one.restored}",
         f"    killed: {', '.join(f'{name} {times}' for name, times in sorted(by_process.items()))}",
         f"    at random moments: {sum(not kill.point for kill in one.kills)}",
         f"    seconds to quiet: {', '.join(f'{name} {value:g}' for name, value in figures.items()) or '-'}",
         f"    points: {len(one.points)}, not struck here: {len(points_never_injected(one))}",
     ]
+
+
+def _actions(one: Outcome) -> str:
+    return ", ".join(f"{name} {asked} {accepted}" for name, (asked, accepted) in one.actions.items()) or "-"
 
 
 def _point_lines(kills: Sequence[Injection]) -> list[str]:

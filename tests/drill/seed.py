@@ -25,6 +25,8 @@ from tests.drill.names import (
     DEVICE_WIRE,
     FLAVOR,
     IMAGES,
+    LARGE_FLAVOR,
+    LARGE_MEMORY_MIB,
     MEMORY_MIB,
     NETWORK,
     OUTSIDE,
@@ -32,6 +34,7 @@ from tests.drill.names import (
     OVN_OUTSIDE,
     PASSWORD,
     TYPES,
+    has_guest_agent,
     image_id,
     image_name,
 )
@@ -45,6 +48,7 @@ def main(arguments: list[str]) -> int:
     database_migrate()
     admin_ensure(PASSWORD)
     flavor_create(name=FLAVOR, vcpus=1, memory_mib=MEMORY_MIB, root_gib=1)
+    flavor_create(name=LARGE_FLAVOR, vcpus=1, memory_mib=LARGE_MEMORY_MIB, root_gib=1)
     _networks(NetworkBackendKind.BRIDGE, NETWORK, "10.77.0.0/16", OUTSIDE, "203.0.113.0/24")
     if ovn_options().ovn_northbound:
         _networks(NetworkBackendKind.OVN, OVN_NETWORK, "10.78.0.0/16", OVN_OUTSIDE, "198.51.100.0/25")
@@ -73,6 +77,7 @@ def _networks(kind: NetworkBackendKind, name: str, cidr: str, outside: str, outs
 
 def _image(number: int) -> None:
     uid, name = image_id(number), image_name(number)
-    image_create(caller=None, name=name, image_id=uid, disk_format="raw", visibility="public")
+    properties = {"hw_qemu_guest_agent": "yes"} if has_guest_agent(number) else {}
+    image_create(caller=None, name=name, image_id=uid, disk_format="raw", visibility="public", properties=properties)
     data = boot_sector(f"{name} runs\r\n").ljust(IMAGE_BYTES, b"\0")
     image_upload(caller=None, image_id=uid, stream=io.BytesIO(data), declared_bytes=len(data))

@@ -14,6 +14,8 @@ SETTINGS = {
     "RESERVED_HOST_MEMORY_MIB": "0",
     "DRIFT_GRACE_S": "5",
     "RECLAIM_INSTANCE_INTERVAL_S": "86400",
+    # Long enough for somebody to ask for it first.
+    "SHELVED_OFFLOAD_TIME_S": "8",
     "DEFAULT_QUOTA_INSTANCES": "1000",
     "DEFAULT_QUOTA_CORES": "1000",
     "DEFAULT_QUOTA_VOLUMES": "1000",

@@ -34,7 +34,7 @@ from controlplane.kernel.kill_points import VARIABLE, file_name
 from tests.drill.backup_files import backup_faults, backups_under_way, restored, restored_fault
 from tests.drill.client import Client
 from tests.drill.consoles import console_faults
-from tests.drill.guests import HostGuests, guests_of, qemu_pids, qemu_processes
+from tests.drill.guests import HostGuests, guests_of, qemu_pid_of, qemu_pids, qemu_processes
 from tests.drill.image_load import import_settings
 from tests.drill.json_socket import ask
 from tests.drill.load import Load
@@ -44,7 +44,7 @@ from tests.drill.process_manager import ROOT, ProcessManager, Side
 from tests.drill.servers import Restartable, RestartablePostgres, RestartableRedis
 from tests.drill.settings import SETTINGS
 from tests.drill.simulated_devices import virtual_functions_add
-from tests.drill.verdict import guest_faults, promise_faults, under_way
+from tests.drill.verdict import guest_faults, promise_faults, secret_faults, under_way
 from tests.drill.volume_files import upload_leftovers, volume_faults, volume_files, volumes_under_way
 from tests.fixtures.file_server import file_server
 from tests.fixtures.ovn_databases import TlsDatabase
@@ -120,6 +120,7 @@ class Stage:
         self.compared: set[str] = set()
         """Volumes that were made of backups and have their bytes."""
         self.load.backups.pools = self._pools()
+        self.load.crash = self._crash
         self.reported: set[str] = set()
         """Uuids in violations that were told already: lines that name one of them are left out from then on."""
         self._conductors = conductors
@@ -245,6 +246,16 @@ class Stage:
         """Have the reconciler run every clean-up in its next round."""
         self._ask_auditor("periodic_tasks_due")
 
+    def _crash(self, host: str, guest_uuid: str) -> None:
+        """The guest crashes, if it runs still and its agent, which has the simulated ones, does."""
+        if any(one.host == host and one.kind == "qemu" for one in self.agents):
+            if (pid := qemu_pid_of(self.directory, guest_uuid)) is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, 9)
+            return
+        with suppress(OSError, RuntimeError):
+            ask(self._control_socket(host), {"ask": "crash", "uuid": guest_uuid})
+
     # Facts.
 
     def rows(self) -> dict[str, Any]:
@@ -342,6 +353,7 @@ class Stage:
             *self._restored_faults(rows),
             *console_faults(rows, guests),
             *(self.ovn_differences() if self.ovn is not None else ()),
+            *secret_faults(rows),
             *promise_faults(rows, promises.created - promises.unsure, promises.deleted),
         ]
 

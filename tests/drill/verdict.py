@@ -119,6 +119,12 @@ def _faults_of_qemu(found: HostGuests, active: set[str]) -> Iterator[str]:
         yield f"{found.host}: a guest runs from files that were made anew under it: {line}"
 
 
+def secret_faults(rows: Rows) -> list[str]:
+    """Passwords that were on their way to a host, and stay when their work has ended."""
+    under_way = {str(one["id"]) for one in rows["work"]}
+    return [f"the secret of work {one} is left, which has ended" for one in rows["secrets"] if one not in under_way]
+
+
 def promise_faults(rows: Rows, accepted: Iterable[str], deleted: Iterable[str]) -> list[str]:
     """Requests that were accepted (202, 204) and came to nothing: created ones that are gone, deleted that are not."""
     live = {str(one["id"]) for one in rows["instances"]}

@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from django.http import QueryDict
 
 from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import Invalid
 from controlplane.kernel.texts import phrase as _
 from servers.bulk.domain import BulkItemState
 from servers.bulk.things.thing import DONE, RUNNING, BulkThing, ItemEnd, ItemEnds, filters_require, matching_rows
 from servers.filtersets_instance import instance_filters
 from servers.filtersets_pending import pending_matching
-from servers.instances.actions.lifecycle import FORCE_DELETE
+from servers.instances.actions.lifecycle import DELETE, FORCE_DELETE, SCHEDULE_AGAIN
 from servers.instances.actions.table import ACTIONS
 from servers.instances.selectors.instances import instances_visible, pending_instances
 from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
+from servers.instances.services.schedule_again import instance_schedule_again
 from servers.models import BuildRequest, BulkJob, BulkJobItem, Instance, InstanceAction
 
 
@@ -44,8 +46,12 @@ def _ask(job: BulkJob, item: BulkJobItem, caller: Caller) -> int | None:
     rule = ACTIONS[job.action]
     if rule.is_verb:
         instance_act(caller=caller, instance_id=item.subject, action=rule.name)
-    else:
+    elif rule is SCHEDULE_AGAIN:
+        instance_schedule_again(caller=caller, instance_id=item.subject)
+    elif rule in (DELETE, FORCE_DELETE):
         instance_delete(caller=caller, instance_id=item.subject, is_forced=rule is FORCE_DELETE)
+    else:
+        raise Invalid(_("{title} cannot be asked for many instances.", title=rule.title), field="action")
     begun = InstanceAction.objects.filter(instance_uuid=item.subject, request_id=job.request_id)
     action = begun.filter(pk__gt=item.action_id or 0).order_by("-pk").first()
     return action.pk if action else None  # there was nothing to do, or nothing to follow

@@ -9,7 +9,16 @@ from controlplane.identity.domain import Caller
 from controlplane.kernel.texts import gettext_noop
 from controlplane.kernel.texts import phrase as _
 from servers.instances.actions.crash_policy import DEFAULT, CrashPolicy
-from servers.instances.actions.rule import MOMENTS_S, ActionGroup, ActionRule, Argument, ArgumentKind, Step, Subject
+from servers.instances.actions.rule import (
+    MOMENTS_S,
+    ActionGroup,
+    ActionRule,
+    Argument,
+    ArgumentKind,
+    BulkAction,
+    Step,
+    Subject,
+)
 
 TRIGGER_CRASH_DUMP = ActionRule(
     name="trigger_crash_dump",
@@ -81,5 +90,6 @@ CRASH_SEEN = ActionRule(
     is_verb=True,
     is_main=True,
     refusal=_not_crashed,
+    bulk=BulkAction("crash_seen", "Mark the crashes of the chosen instances as seen"),
     changes=lambda instance, _caller, _arguments: {} if instance.crash_is_seen else {"crash_is_seen": True},
 )

@@ -35,6 +35,7 @@ SCHEDULE_AGAIN = ActionRule(
     policy="instances:act",
     guard="schedule_again",
     vm_state_after=_V.BUILDING,
+    bulk=BulkAction("schedule_again", "Schedule the chosen instances again"),
 )
 DELETE = ActionRule(
     name="delete",

@@ -115,6 +115,16 @@ def test_on_the_page_what_destroys_is_named_counted_and_asked(people: world.Peop
     assert "Delete 2 instances" in client.get("/bulk-jobs/").content.decode()
 
 
+@pytest.mark.parametrize(("name", "offered"), [("mary", True), ("rita", False)])
+def test_list_offers_to_schedule_again_and_to_mark_crashes_to_who_may(
+    people: world.People, name: str, offered: bool
+) -> None:
+    rows(people.member, "error", host="")
+    page = page_of(name).get("/instances/").content.decode()
+    options = {action: f'<option value="{action}">' in page for action in ("schedule_again", "crash_seen")}
+    assert options == {"schedule_again": offered, "crash_seen": offered}
+
+
 def test_above_ten_a_word_is_typed(people: world.People) -> None:
     ids = " ".join(str(one.pk) for one in rows(people.member, *["error"] * 11, host=""))
     client = page_of("mary")

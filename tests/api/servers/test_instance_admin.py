@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from controlplane.identity.models import User
-from servers.models import BuildRequest, BulkJobItem, ConsoleLog, Flavor, Instance
+from servers.models import BuildRequest, BulkJobItem, ConsoleLog, Flavor, Instance, InstanceAction
 from tests.worlds import cloud as world
 from tests.worlds.admin_actions import ask, confirm
 
@@ -50,6 +50,21 @@ def test_refusal_is_told_with_the_name(client: Client) -> None:
     item = BulkJobItem.objects.get()
     assert (item.name, item.state) == ("vm", "failed")
     assert "The instance is active" in item.reason
+
+
+def test_those_without_a_host_are_scheduled_again_and_crashes_are_marked_as_seen(client: Client) -> None:
+    world.flavor("huge", vcpus=8)
+    failed = world.create(owner(), flavor="huge")[0]  # type: ignore[arg-type]
+    gone = world.active(owner())  # type: ignore[arg-type]
+    world.pump()
+    Instance.objects.filter(pk=gone.pk).update(vm_state="stopped", power_state="crashed")
+    assert "1 accepted" in act(client, "schedule_again", world.instance_of(failed.pk))
+    assert "1 accepted" in act(client, "crash_seen", gone)
+    world.pump()
+    assert world.instance_of(gone.pk).crash_is_seen
+    asked = InstanceAction.objects.filter(action="schedule_again").get()
+    assert asked.instance_uuid == failed.pk
+    assert asked.message.startswith("Asked for again by boss")
 
 
 def test_delete_begins_the_deletion_and_keeps_the_row(client: Client) -> None:

@@ -218,7 +218,7 @@ def _refused_start(case: Case) -> None:
     until(lambda: is_active(stage, uid), WITHIN_S, f"{uid} is ACTIVE")
     _act(stage, uid, "stop", "stopped")
     stage.arm("libvirt.create", "refuse not now")
-    stage.load.act(uid, "start")
+    stage.load.actions.act(uid, "start")
     until(lambda: _is(stage, uid, "stopped"), WITHIN_S, f"the start of {uid} failed although {verb} was struck")
     (work,) = works(stage, uid, "start")
     expect(work["state"] == "failed", f"its one start failed: {work}")
@@ -227,7 +227,7 @@ def _refused_start(case: Case) -> None:
 
 
 def _act(stage: Stage, uid: str, action: str, state: str) -> None:
-    stage.load.act(uid, action)
+    stage.load.actions.act(uid, action)
     until(lambda: _is(stage, uid, state), WITHIN_S, f"{uid} is {state}")
 
 

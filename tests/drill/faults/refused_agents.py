@@ -110,7 +110,7 @@ def older_release(stage: Stage) -> Evidence:
         uid = make(stage, host=SIMULATED)
         took = until(lambda: is_active(stage, uid), 90, f"{uid} is ACTIVE")
         for action, state in (("stop", "stopped"), ("start", "active"), ("reboot", "active")):
-            stage.load.act(uid, action)
+            stage.load.actions.act(uid, action)
             until(lambda state=state: _rests(stage, uid, state), 90, f"{uid} is {state} after a {action}")
         expect(runs_on(stage, uid) == [SIMULATED], "it runs there, once")
         delete(stage, uid)

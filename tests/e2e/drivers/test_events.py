@@ -19,6 +19,7 @@ from computeagent.drivers.libvirt.boot_sector import SECTOR_BYTES
 from computeagent.protocol.guests import GuestFacts, GuestSpec
 from computeagent.protocol.power import PowerState, StateReason
 from tests.e2e.drivers.conftest import Hypervisor
+from tests.fixtures.panicking_image import PANICS_IMAGE
 from tests.fixtures.patience import PATIENCE_S, eventually
 from tests.units.computeagent.agent.conductor_double import ConductorDouble, InstanceRow
 
@@ -27,11 +28,6 @@ PR_SET_CHILD_SUBREAPER = 36
 # mov dx, 0x604; mov ax, 0x2000; out dx, ax: ACPI's "sleep state 5, now"; hlt for ever.
 POWERS_OFF = bytes([0xBA, 0x04, 0x06, 0xB8, 0x00, 0x20, 0xEF, 0xF4, 0xEB, 0xFD])
 POWERS_OFF_IMAGE = (POWERS_OFF.ljust(SECTOR_BYTES - 2, b"\0") + b"\x55\xaa").ljust(2**20, b"\0")
-
-
-# mov dx, 0x505; mov al, 1; out dx, al: "the system panicked", to QEMU's pvpanic device; hlt for ever.
-PANICS = bytes([0xBA, 0x05, 0x05, 0xB0, 0x01, 0xEE, 0xF4, 0xEB, 0xFD])
-PANICS_IMAGE = (PANICS.ljust(SECTOR_BYTES - 2, b"\0") + b"\x55\xaa").ljust(2**20, b"\0")
 
 # Finds the watchdog i6300esb (8086:25ab) among the PCI devices, sets its clock to 1 MHz (register 0x60) and starts it
 # (register 0x68); hlt for ever. Nobody stills it, so it fires two seconds later.

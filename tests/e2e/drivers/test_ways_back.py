@@ -16,38 +16,13 @@ from computeagent.protocol.guests import GuestSpec, RescueImage
 from computeagent.protocol.steps import FailureClass
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
 from tests.e2e.drivers.conftest import WORDS, Hypervisor
+from tests.fixtures.guest_agent import AGENT, LISTENS
 from tests.fixtures.patience import eventually
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 
 RESCUE_WORDS = "hello from the rescue disk"
 RESCUE_IMAGE = boot_sector(RESCUE_WORDS + "\r\n").ljust(2**20, b"\0")
-AGENT = """#!/bin/sh
-# As much of a QEMU guest agent as setting a password needs.
-for name in /sys/class/virtio-ports/*/name; do
-    if [ "$(cat $name)" = org.qemu.guest_agent.0 ]; then port=/dev/$(basename $(dirname $name)); fi
-done
-field() { echo "$line" | sed -n "s/.*\\"$1\\": *\\"\\{0,1\\}\\([^\\",}]*\\).*/\\1/p"; }
-serve() {
-    exec 3<>$port
-    echo agent listens
-    while true; do
-        if ! IFS= read -r line <&3; then sleep 1; continue; fi
-        case "$line" in
-            *guest-sync*) [ -z "$SILENT" ] && echo "{\\"return\\": $(field id)}" >&3 ;;
-            *guest-set-user-password*)
-                if [ "$(field username)" = root ]; then
-                    echo "password of root is now <$(field password | base64 -d)>" >/dev/ttyS0
-                    echo '{"return": {}}' >&3
-                else
-                    echo '{"error": {"class": "GenericError", "desc": "there is no such user"}}' >&3
-                fi ;;
-            *) echo '{"return": {}}' >&3 ;;
-        esac
-    done
-}
-serve &
-"""
 
 
 def said(hypervisor: Hypervisor, guest: GuestSpec, words: str) -> int:
@@ -128,7 +103,7 @@ def with_agent(qemu: Hypervisor, linux: bytes, script: str) -> GuestSpec:
         user_data_base64=base64.b64encode(script.encode()).decode(),
     )
     qemu.build(guest, linux)
-    eventually(lambda: said(qemu, guest, "\nagent listens") > 0)
+    eventually(lambda: said(qemu, guest, f"\n{LISTENS}") > 0)
     return guest
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.drill.guests import HostGuests
-from tests.drill.verdict import guest_faults, promise_faults, under_way
+from tests.drill.verdict import guest_faults, promise_faults, secret_faults, under_way
 
 ONE = "11111111-1111-4111-8111-111111111111"
 TWO = "22222222-2222-4222-8222-222222222222"
@@ -96,3 +96,8 @@ def test_bulk_job_that_has_not_ended_is_under_way() -> None:
 def test_host_whose_networks_are_not_in_force_is_under_way() -> None:
     late = {"host": "h1", "wanted_revision": 5, "applied_revision": 3}
     assert under_way({**rows(), "networks": [late]}) == ["networks of h1 are those of revision 3, not yet 5"]
+
+
+def test_password_that_outlives_its_work_is_a_violation() -> None:
+    facts = rows() | {"secrets": [ONE, TWO], "work": [{"id": TWO}]}
+    assert secret_faults(facts) == [f"the secret of work {ONE} is left, which has ended"]
