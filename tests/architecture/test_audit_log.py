@@ -58,6 +58,7 @@ READS = {
     "policy_steps_for",
     "source_rules",
     "user_quota_limit",
+    "volumes_restorable",
     "webhook_get",
     "well_known_images",
     "work_counts",
