@@ -207,6 +207,7 @@ SPECTACULAR_SETTINGS = {
         "KeyPairTypeEnum": ["ssh"],
         "RoleEnum": ["reader", "member", "manager", "admin", "service"],
         "VolumeStateEnum": "servers.models.volume.VOLUME_STATES",
+        "CopyStateByHandEnum": ["available", "error"],
     },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
