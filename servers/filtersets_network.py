@@ -219,6 +219,11 @@ class OperatorRouterFilterSet(RouterFilterSet):
         fields = [*RouterFilterSet.Meta.fields, "host"]
 
 
+def router_filters(*, is_admin: bool) -> type[RouterFilterSet]:
+    """The filters that a caller may use: on which host a router lives is for operators."""
+    return OperatorRouterFilterSet if is_admin else RouterFilterSet
+
+
 class FloatingIPFilterSet(ByTags, QuickSearch):
     """Floating addresses by any attribute, by address, by what they stand for, and by state."""
 

@@ -9,7 +9,7 @@ from controlplane.dashboard.lists.query import YES_NO
 from controlplane.identity.domain import Caller
 from controlplane.infra.natural_order import natural_order
 from controlplane.kernel.texts import gettext_noop
-from servers.filtersets_network import OperatorRouterFilterSet, RouterFilterSet
+from servers.filtersets_network import router_filters
 from servers.networks.selectors.routers import gateway_of, leg_count, legs_of, routers_visible
 
 
@@ -78,7 +78,7 @@ ROUTERS = ListDeclaration(
     ),
     rows=lambda caller, _asked: routers_visible(caller=caller).select_related("project", "external_network"),
     prepare=_prepared,
-    filterset=lambda caller: OperatorRouterFilterSet if caller.is_admin else RouterFilterSet,
+    filterset=lambda caller: router_filters(is_admin=caller.is_admin),
     filters=(
         ListFilter("is_enabled", gettext_noop("Enabled"), is_first=True, choices=lambda _caller: YES_NO),
         ListFilter("host", gettext_noop("Host"), is_for_admins=True, placeholder=gettext_noop("Exact name")),

@@ -242,3 +242,15 @@ def test_lists_cost_the_same_for_many(crowd):
     with CaptureQueriesContext(connection) as many:
         assert client.get(ROUTERS, {"search": "more"}).json()["count"] == 4
     assert len(many) == len(few)
+
+
+def test_operators_alone_look_for_routers_by_their_host(crowd):
+    routing.carrying_host("hv1")
+    made, _unplaced = make(crowd.member), make(crowd.member, name="r2")
+    ask(crowd.member, made, "add-interface", subnet=str(routing.inside(crowd.member).pk))
+
+    found = client_of(crowd.admin).get(ROUTERS, {"host": "hv1"}).json()["results"]
+    refused = client_of(crowd.member).get(ROUTERS, {"host": "hv1"})
+
+    assert [one["id"] for one in found] == [made["id"]]
+    assert (refused.status_code, refused.json()["error"]["field"]) == (400, "host")
