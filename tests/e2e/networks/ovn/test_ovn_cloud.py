@@ -13,7 +13,7 @@ from tests.fixtures.installation import Installation
 from tests.fixtures.ovn import OvnSite, missing_for_ovn, ovn_site
 from tests.fixtures.patience import PATIENCE_S
 from tests.fixtures.processes import Processes
-from tests.fixtures.system_hypervisor import SystemHypervisor
+from tests.fixtures.system_hypervisor import ChassisHypervisor
 
 pytestmark = [pytest.mark.processes, pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 OPTIONS = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "BatchMode=yes", "ConnectTimeout=3")
@@ -50,9 +50,9 @@ def cloud(site: OvnSite, processes: Processes, tmp_path: Path) -> Iterator[Insta
 @pytest.fixture
 def hosts(
     site: OvnSite, cloud: Installation, processes: Processes, directory: Path, qemu_answers: Path
-) -> Iterator[list[SystemHypervisor]]:
+) -> Iterator[list[ChassisHypervisor]]:
     found = [
-        SystemHypervisor(processes, cloud, chassis, directory / chassis.name, qemu_answers=qemu_answers)
+        ChassisHypervisor(processes, cloud, chassis, directory / chassis.name, qemu_answers=qemu_answers)
         for chassis in site.chassis
     ]
     for one in found:
@@ -71,7 +71,7 @@ def make(cloud: Installation, path: str, **body: Any) -> str:
 
 
 def test_guests_of_two_system_hypervisors_are_reached_and_reach_each_other(
-    site: OvnSite, cloud: Installation, hosts: list[SystemHypervisor], tmp_path: Path
+    site: OvnSite, cloud: Installation, hosts: list[ChassisHypervisor], tmp_path: Path
 ) -> None:
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
