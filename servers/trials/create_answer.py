@@ -56,6 +56,9 @@ def trial_wanted(wanted: InstanceCreate) -> TrialWanted:
         hints=wanted.hints,
         networks=wanted.networks,
         block_device_mapping_v2=wanted.block_device_mapping_v2,
+        host=wanted.host,
+        hypervisor_hostname=wanted.hypervisor_hostname,
+        security_groups=wanted.security_groups,
     )
 
 

@@ -35,6 +35,7 @@ from servers.instances.domain.bodies import SpecBody
 from servers.instances.domain.instance_rules import zone_parse
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.instances.services.block_devices import DisksDecided, disks_found
+from servers.instances.services.config_parts import destination_problems
 from servers.instances.services.nic_needs import with_nic_needs
 from servers.instances.services.nics import (
     NicsDecided,
@@ -63,7 +64,8 @@ class TrialWanted:
 
     `networks`: as a request for instances says them; None: what a request that says nothing would get, as far as that
     can be said. `policy` (a version's id or label, or a body) and `edits` are for operators. An image may be left out.
-    `block_device_mapping_v2` is as in a create; nothing is reserved, and no quota is asked.
+    `block_device_mapping_v2`, `host`, `hypervisor_hostname` and `security_groups` are as in a create; nothing is
+    reserved, and no quota is asked.
     """
 
     flavor: str | Mapping[str, Any]
@@ -76,6 +78,9 @@ class TrialWanted:
     edits: FleetEdits = NO_EDITS
     seed: int | None = None
     block_device_mapping_v2: object = None
+    host: str = ""
+    hypervisor_hostname: str = ""
+    security_groups: Sequence[str] = ()
 
 
 def trial_simulate(*, caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
@@ -183,6 +188,7 @@ def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
     """The spec's body, as a create stores it. Raises InvalidFields with everything that is wrong, by field."""
     zone, zone_reasons = zone_parse(wanted.availability_zone)
     no_zone = zone_problems(caller, zone)
+    no_host = destination_problems(caller, zone, host=wanted.host, hypervisor_hostname=wanted.hypervisor_hostname)
     flavor, no_flavor = _flavor(caller, wanted.flavor)
     image, no_image = _image(caller, wanted.image)
     disks, unfit_disks = _disks(caller, wanted, flavor, image, zone.zone)
@@ -204,7 +210,8 @@ def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
     nics = _nics(caller, wanted)
     problems = problems_together(
         problems_found({"availability_zone": zone_reasons}),
-        *(no_zone, no_flavor, no_image, unfit_disks, no_group, unfit_hints, unfit, no_bus, no_devices, nics.problems),
+        *(no_zone, no_host, no_flavor, no_image, unfit_disks, no_group, unfit_hints, unfit, no_bus, no_devices),
+        nics.problems,
     )
     if problems or asked is None or image is None:
         raise InvalidFields(problems)
@@ -215,6 +222,8 @@ def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
         availability_zone=zone.zone,
         force_host=zone.host,
         force_node=zone.node,
+        requested_host=wanted.host,
+        requested_node=wanted.hypervisor_hostname,
         hints=hints,
         group_id=group.pk if group else None,
         nics=nics.decided.nics,
@@ -249,7 +258,7 @@ def _disks(
 
 def _nics(caller: Caller, wanted: TrialWanted) -> NicsFound:
     """The networks of the request. Where it says nothing and a create would have to, there are none."""
-    found = nics_found(caller, networks=wanted.networks, security_groups=(), count=wanted.count)
+    found = nics_found(caller, networks=wanted.networks, security_groups=wanted.security_groups, count=wanted.count)
     if wanted.networks is None and (found.problems or found.refusals):
         return NicsFound(NicsDecided(), {})
     if found.refusals and not found.problems:

@@ -192,3 +192,12 @@ def test_the_page_asks_by_itself_and_works_without(people: People, as_person: As
 
     assert 'hx-post="/instances/create/answer/"' in page
     assert 'name="try"' in page
+
+
+def test_a_host_that_an_admin_names_is_the_one_that_is_judged(people: People, as_person: AsPerson) -> None:
+    host("h3")
+    admin = as_person(people.admin)
+
+    assert "Fits on 1 host" in answer(admin, host="h3").text
+    assert answer(admin, hypervisor_hostname="h2").context["answer"].best == "h2"
+    assert "could not be found" in answer(admin, host="h9").text

@@ -180,7 +180,7 @@ def test_backup_of_a_chosen_snapshot(people: People, member: Client, volume: Vol
 
 def test_full_backup_after_so_many_increments(member: Client, volume: Volume) -> None:
     path = f"/volumes/{volume.pk}/backup/"
-    assert "goes with “Only what changed”" in refused(member, path, full_after="2")
+    assert "this one is full anyway" in refused(member, path, full_after="2")
     assert "is a whole number" in refused(member, path, full_after="some", incremental="1")
     assert not VolumeBackup.objects.exists()
     acted(member, volume, "backup", incremental="1", full_after="1")

@@ -54,22 +54,20 @@ def backup_new(request: HttpRequest, caller: Caller, volume_id: uuid.UUID) -> Ht
 
 
 def _wanted(request: HttpRequest, volume_id: uuid.UUID) -> BackupRequest:
-    """The backup that the form asks for. Raises Invalid for what cannot be read, or would count for nothing."""
+    """The backup that the form asks for. Raises Invalid for what cannot be read."""
     said = {name: request.POST.get(name, "").strip() for name in ("name", "snapshot", "full_after")}
     snapshot_id, is_incremental = parse_uuid(said["snapshot"]), bool(request.POST.get("incremental"))
     if said["snapshot"] and snapshot_id is None:
         raise Invalid(_("Name the snapshot."), field="snapshot")
-    if said["full_after"]:
-        if not (said["full_after"].isascii() and said["full_after"].isdigit() and len(said["full_after"]) < 10):
-            raise Invalid(_("After how many increments is a whole number."), field="full_after")
-        if not is_incremental:
-            raise Invalid(_("A full one after so many increments goes with “Only what changed”."), field="full_after")
+    after = said["full_after"]
+    if after and not (after.isascii() and after.isdigit() and len(after) < 10):
+        raise Invalid(_("After how many increments is a whole number."), field="full_after")
     return BackupRequest(
         volume_id=volume_id,
         snapshot_id=snapshot_id,
         name=said["name"],
         is_incremental=is_incremental,
-        full_after=int(said["full_after"] or 0),
+        full_after=int(after or 0),
         keeps_snapshot=bool(request.POST.get("keep_snapshot")),
     )
 

@@ -78,6 +78,8 @@ def backup_create(*, caller: Caller | None, request: BackupRequest) -> VolumeBac
     refuse_if(_problems({"name": request.name, "description": request.description}))
     if request.full_after < 0:
         raise InvalidFields({"full_after": [_("Must be 0 or more.")]})
+    if request.full_after and not request.is_incremental:
+        raise InvalidFields({"full_after": [_("Goes with a backup of what changed: this one is full anyway.")]})
     return in_transaction(lambda: _create(caller, request))
 
 

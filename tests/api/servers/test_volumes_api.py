@@ -202,6 +202,8 @@ def test_life_of_a_backup(people, pool):
     shown = made.json()
     assert (shown["state"], shown["size_gib"], shown["is_incremental"]) == ("creating", 2, False)
     assert error(post(people.member, BACKUPS, {**body, "full_after": -1}), 400)["field"] == "full_after"
+    full = {**body, "incremental": False, "full_after": 6}
+    assert error(post(people.member, BACKUPS, full), 400)["field"] == "full_after"
     full = backup_row(volume)
     backup_row(volume, parent=full)
     client = client_of(people.member)
