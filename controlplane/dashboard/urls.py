@@ -260,6 +260,11 @@ urlpatterns = [
     path("volume-backups/", volume_backups.backup_list, name="volume-backups"),
     path("volume-backups/<uuid:backup_id>/edit/", volume_backups.backup_edit, name="volume-backup-edit"),
     path("volume-backups/<uuid:backup_id>/restore/", volume_backups.backup_restore_view, name="volume-backup-restore"),
+    path(
+        "volume-backups/<uuid:backup_id>/reset-state/",
+        volume_backups.backup_reset_view,
+        name="volume-backup-reset-state",
+    ),
     path("volume-backups/<uuid:backup_id>/delete/", volume_backups.backup_delete_view, name="volume-backup-delete"),
     path("volume-types/", volume_types.volume_type_list, name="volume-types"),
     path("volume-types/new/", volume_types.volume_type_new, name="volume-type-new"),

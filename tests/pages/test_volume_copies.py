@@ -9,6 +9,7 @@ from controlplane.identity.domain import Caller
 from controlplane.work.models import Work
 from controlplane.work.models.work import OPEN_STATES
 from servers.models import StoragePool, Volume, VolumeBackup, VolumeKey, VolumeSnapshot
+from servers.volumes.domain.states import BackupState
 from servers.volumes.services.backups import BackupRequest, backup_create
 from servers.volumes.services.keys import volume_key_copy, volume_key_make
 from tests.pages.test_volume_acts import acted, form_on, kind_of_work, sent
@@ -232,3 +233,20 @@ def test_admin_deletes_by_force(people: People, admin: Client, member: Client, v
     assert snapshot.state == "deleting"
     acted(admin, volume, "delete", with_snapshots="1", force="1")
     assert volume.state == "deleting"
+
+
+def test_admin_puts_backups_right(people: People, admin: Client, member: Client, volume: Volume) -> None:
+    backup = backup_row(volume, state=BackupState.CREATING)
+    page = member.get("/volume-backups/").text
+    assert "reset-state" not in page
+    assert 'name="force"' not in page
+    path = f"/volume-backups/{backup.pk}/reset-state/"
+    sent(admin, "/volume-backups/", path, state="error")
+    backup.refresh_from_db()
+    assert backup.state == "error"
+    assert "cannot be set by hand" in refused(admin, path, state="deleting")
+    assert "There is no state" in refused(admin, path, state="fine")
+    path = f"/volume-backups/{backup.pk}/delete/"
+    assert "needs the role admin" in refused(member, path, force="1")
+    sent(admin, "/volume-backups/", path, force="1")
+    assert not VolumeBackup.objects.exists()

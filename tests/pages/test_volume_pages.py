@@ -113,6 +113,8 @@ POSTS = {
     "/volumes/{volume}/reset-state/": (302, 403, 403, 403),
     "/volume-snapshots/{snapshot}/reset-state/": (302, 403, 403, 403),
     f"/volume-snapshots/{SOMEWHERE}/reset-state/": (404, 403, 403, 403),
+    "/volume-backups/{backup}/reset-state/": (302, 403, 403, 403),
+    f"/volume-backups/{SOMEWHERE}/reset-state/": (404, 403, 403, 403),
     "/volume-snapshots/{snapshot}/edit/": (302, 302, 403, 404),
     "/volume-backups/{backup}/edit/": (302, 302, 403, 404),
     "/volume-backups/{backup}/restore/": (200, 200, 403, 404),

@@ -10,9 +10,10 @@ from controlplane.dashboard.templatetags.pages import amount
 from controlplane.dashboard.volumes.words import state_look
 from controlplane.kernel.texts import gettext_noop
 from controlplane.kernel.units import bytes_text
-from servers.volumes.domain.transitions import RESETTABLE, SNAPSHOT_RESETTABLE
+from servers.volumes.domain.transitions import BACKUP_RESETTABLE, RESETTABLE, SNAPSHOT_RESETTABLE
 
 register = template.Library()
+BY_HAND = {"volume": RESETTABLE, "snapshot": SNAPSHOT_RESETTABLE, "backup": BACKUP_RESETTABLE}
 _QOS = {
     "total_iops": ("", gettext_noop("%(amount)s requests")),
     "read_iops": ("", gettext_noop("%(amount)s reads")),
@@ -48,5 +49,5 @@ def pool_problems(hosts: Iterable[Any]) -> int:
 
 @register.simple_tag
 def states_by_hand(kind: str) -> list[str]:
-    """What an administrator may write over the state of a `volume` or a `snapshot`."""
-    return sorted(one.value for one in (RESETTABLE if kind == "volume" else SNAPSHOT_RESETTABLE))
+    """What an administrator may write over the state of a `volume`, a `snapshot` or a `backup`."""
+    return sorted(state.value for state in BY_HAND[kind])

@@ -229,7 +229,7 @@ def volume_reset_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUID
     volume_get(caller=caller, volume_id=volume_id)
 
     def act() -> str:
-        volume = volume_reset_state(volume_id=volume_id, state=_state(request, VolumeState))
+        volume = volume_reset_state(volume_id=volume_id, state=state_asked(request, VolumeState))
         return _("%(name)s is %(state)s now.") % {"name": volume, "state": _(volume.state)}
 
     return _done(request, volume_id, act)
@@ -242,13 +242,14 @@ def snapshot_reset_view(request: HttpRequest, caller: Caller, snapshot_id: uuid.
     snapshot = snapshot_get(caller=caller, snapshot_id=snapshot_id)
 
     def act() -> str:
-        after = snapshot_reset_state(snapshot_id=snapshot_id, state=_state(request, VolumeSnapshotState))
+        after = snapshot_reset_state(snapshot_id=snapshot_id, state=state_asked(request, VolumeSnapshotState))
         return _("%(name)s is %(state)s now.") % {"name": after, "state": _(after.state)}
 
     return _done(request, snapshot.volume_id, act)
 
 
-def _state(request: HttpRequest, states: type[S]) -> S:
+def state_asked(request: HttpRequest, states: type[S]) -> S:
+    """The state that an administrator writes. Raises Invalid for one that there is not."""
     named = request.POST.get("state", "").strip()
     try:
         return states(named)

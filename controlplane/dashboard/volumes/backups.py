@@ -1,6 +1,7 @@
 """Pages of the backups of volumes: copies in the store, which outlive what they were made of."""
 
 import uuid
+from collections.abc import Callable
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -12,18 +13,21 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from controlplane.dashboard.form_errors import errors_add
 from controlplane.dashboard.lists.pages import list_response
 from controlplane.dashboard.pages import page, show
+from controlplane.dashboard.volumes.acts import state_asked
 from controlplane.dashboard.volumes.backup_listing import VOLUME_BACKUPS
 from controlplane.dashboard.volumes.copy_forms import BackupEditForm, RestoreForm
 from controlplane.identity.domain import Caller
 from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import Invalid, KilonovaError
 from controlplane.kernel.ids import parse_uuid
+from servers.volumes.backups.removal import backup_force_delete
 from servers.volumes.domain.states import BackupState
 from servers.volumes.selectors.backups import backup_get
 from servers.volumes.services.backups import (
     BackupRequest,
     backup_create,
     backup_delete,
+    backup_reset_state,
     backup_restore,
     backup_update,
 )
@@ -120,12 +124,34 @@ def backup_restore_view(request: HttpRequest, caller: Caller, backup_id: uuid.UU
 @require_POST
 @page("volume_backups:write")
 def backup_delete_view(request: HttpRequest, caller: Caller, backup_id: uuid.UUID) -> HttpResponse:
-    """Remove it; one on which others rest is refused."""
+    """Remove it, for administrators by force, too; one on which others rest is refused."""
     backup = backup_get(caller=caller, backup_id=backup_id)
+    delete = backup_force_delete if request.POST.get("force") == "1" else backup_delete
+
+    def act() -> str:
+        delete(caller=caller, backup_id=backup_id)
+        return _("Backup %(name)s is being deleted.") % {"name": backup}
+
+    return _done(request, act)
+
+
+@require_POST
+@page("volumes:reset_state")
+def backup_reset_view(request: HttpRequest, caller: Caller, backup_id: uuid.UUID) -> HttpResponse:
+    """Write its state by hand, for administrators."""
+    backup_get(caller=caller, backup_id=backup_id)
+
+    def act() -> str:
+        after = backup_reset_state(backup_id=backup_id, state=state_asked(request, BackupState))
+        return _("%(name)s is %(state)s now.") % {"name": after, "state": _(after.state)}
+
+    return _done(request, act)
+
+
+def _done(request: HttpRequest, act: Callable[[], str]) -> HttpResponse:
+    """Back to the list, with what was done or why not."""
     try:
-        backup_delete(caller=caller, backup_id=backup_id)
+        messages.success(request, act(), extra_tags="good")
     except KilonovaError as error:
         messages.error(request, refusal_text(error), extra_tags="bad")
-    else:
-        messages.success(request, _("Backup %(name)s is being deleted.") % {"name": backup}, extra_tags="good")
     return redirect("volume-backups")
