@@ -94,6 +94,12 @@ def test_networks_and_cards_are_offered(people: People, as_person: AsPerson, ins
     inside(people.stranger, "10.2.0.0/24", "theirs")
     blue = Network.objects.get(name="blue")
     assert offered(client, instance, "attach_interface", "network") == {"": "none", str(blue.pk): "blue"}
+    free: Port = guest_port(people.member, subnet, name="spare")
+    held, device = (guest_port(people.member, subnet) for _ in range(2))
+    Port.objects.filter(pk=held.pk).update(resource_request={"bandwidth": {"resources": {"CUSTOM_BANDWIDTH": 1}}})
+    Port.objects.filter(pk=device.pk).update(vnic_type="direct")
+    words = f"spare, {free.addresses[0]}, blue"
+    assert offered(client, instance, "attach_interface", "port") == {"": "none", str(free.pk): words}
     port: Port = guest_port(people.member, subnet, instance_uuid=instance.pk, owner=PortOwner.INSTANCE)
     words = f"blue, {port.addresses[0]}, {port.mac}"
     assert offered(client, instance, "detach_interface", "port") == {"": "choose one", str(port.pk): words}

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Q
 
+from controlplane.dashboard.instances.interface_fields import port_label
 from controlplane.identity.domain import Caller
 from controlplane.kernel.units import gib_text
 from servers.instances.actions.interfaces import ATTACH_INTERFACE, DETACH_INTERFACE
@@ -14,6 +15,8 @@ from servers.instances.actions.volumes import ATTACH_VOLUME, DETACH_VOLUME
 from servers.instances.selectors.block_devices import instance_volumes
 from servers.instances.selectors.interfaces import instance_interfaces
 from servers.instances.services.nics import networks_usable
+from servers.networks.domain.names import VnicType
+from servers.networks.selectors.ports import ports_unused
 from servers.volumes.domain.states import VolumeState
 from servers.volumes.selectors.volumes import volumes_visible
 
@@ -52,6 +55,12 @@ def _networks(owner: Caller, _instance: Any) -> Choices:
     return [(str(one.pk), one.name or str(one.pk)) for one in rows[: MAX_CHOICES + 1]]
 
 
+def _ports(owner: Caller, _instance: Any) -> Choices:
+    """Without those of a device or with bandwidth, which an instance has from its creation or not at all."""
+    rows = ports_unused(owner).filter(vnic_type=VnicType.NORMAL.value, resource_request={}).order_by("name", "pk")
+    return [(str(one.pk), port_label(one)) for one in rows[: MAX_CHOICES + 1]]
+
+
 def _cards(_owner: Caller, instance: Any) -> Choices:
     cards = instance_interfaces([instance]).get(instance.pk, ())
     return [
@@ -63,6 +72,6 @@ def _cards(_owner: Caller, instance: Any) -> Choices:
 OFFERS: Mapping[str, Mapping[str, Callable[[Caller, Any], Choices]]] = {
     ATTACH_VOLUME.name: {"volume": _volumes_to_attach},
     DETACH_VOLUME.name: {"volume": _volumes_attached},
-    ATTACH_INTERFACE.name: {"network": _networks},
+    ATTACH_INTERFACE.name: {"network": _networks, "port": _ports},
     DETACH_INTERFACE.name: {"port": _cards},
 }

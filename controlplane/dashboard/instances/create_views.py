@@ -32,7 +32,7 @@ from servers.instances.domain.user_data_check import user_data_findings
 from servers.instances.services.create import instances_create
 from servers.instances.services.nics import networks_usable
 from servers.networks.selectors.groups import groups_visible
-from servers.networks.selectors.ports import ports_free
+from servers.networks.selectors.ports import ports_unused
 from servers.networks.services.groups import default_group_make
 from servers.trials.create_answer import create_answer, flavors_without_room
 from servers.volumes.selectors.volume_types import volume_types_visible
@@ -244,7 +244,7 @@ def _offered(caller: Caller, flavors: Sequence[Any]) -> Offered:
         keypairs=list(keypairs_of(user_id=caller.user_id)),
         groups=list(server_groups_visible(caller=caller)),
         networks=list(networks_usable(caller).order_by("name", "pk")[:MAX_NETWORKS]),
-        ports=list(ports_free(caller).order_by("name", "pk")[:MAX_NETWORKS]),
+        ports=list(ports_unused(caller).order_by("name", "pk")[:MAX_NETWORKS]),
         security_groups=_security_groups(caller),
         certificates=list(certificates_visible(project_id=caller.project_id).order_by("name", "pk")),
         zones=[zone.name for zone in zone_list()],

@@ -122,9 +122,10 @@ def interface_choices(networks: Iterable[Any], ports: Iterable[Any]) -> Interfac
     """Of rows of both."""
     return InterfaceChoices(
         [RowChoice(f"{NETWORK}:{one.pk}", one.name or str(one.pk)) for one in networks],
-        [RowChoice(f"{PORT}:{one.pk}", _port_label(one)) for one in ports],
+        [RowChoice(f"{PORT}:{one.pk}", port_label(one)) for one in ports],
     )
 
 
-def _port_label(port: Any) -> str:
+def port_label(port: Any) -> str:
+    """Name or id, addresses and network."""
     return ", ".join(filter(None, (port.name or str(port.pk), *port.addresses, port.network_name)))

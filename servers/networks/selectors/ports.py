@@ -59,7 +59,7 @@ def port_get(*, caller: Caller | None, port_id: uuid.UUID) -> Port:
     return row
 
 
-def ports_free(caller: Caller) -> QuerySet[Port]:
+def ports_unused(caller: Caller) -> QuerySet[Port]:
     """The ports that an instance of the caller's project may get: the project's own that nothing has."""
     free = Port.objects.filter(instance_uuid=None, router=None, owner=PortOwner.NOBODY)
     return free.filter(project_id=caller.project_id)
