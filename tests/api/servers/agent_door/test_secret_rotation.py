@@ -80,7 +80,7 @@ def stranger(status: int, body: bytes) -> Iterator[ControlPlaneAddress]:
             """Says nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield ControlPlaneAddress(f"http://127.0.0.1:{server.server_port}")
     server.shutdown()
     server.server_close()

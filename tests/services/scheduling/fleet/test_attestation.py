@@ -66,7 +66,7 @@ def attester() -> Iterator[tuple[Service, str, list[str | None]]]:
             """Silence."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield service, f"http://127.0.0.1:{server.server_address[1]}/v1/", blobs
     server.shutdown()
     server.server_close()

@@ -1,6 +1,8 @@
 """Backups and restores as agents do them: bytes go into the store and come out of it as they were."""
 
+import errno
 import hashlib
+import os
 import uuid
 from pathlib import Path
 from typing import Any
@@ -126,13 +128,27 @@ class OnFiles(Backed):
         self.files.write(self.spec(self.volume), iter(parts))
 
     def checksum(self, volume: Volume) -> str:
-        """Of its bytes that are not zero, and where they are."""
+        """Of its bytes that are not zero, and where they are. Holes are not read: most of it is one."""
         found, block = hashlib.sha256(), 64 * 1024
         with Path(self.files.connect(self.spec(volume)).path).open("rb") as file:
-            for place in range(0, volume.size_gib * 2**30, block):
-                if (data := file.read(block)).strip(b"\0"):
+            place = 0
+            while (place := next_data(file.fileno(), place)) is not None:
+                place -= place % block
+                file.seek(place)
+                if (data := file.read(block)) != bytes(len(data)):
                     found.update(f"{place}:".encode() + data)
+                place += block
         return found.hexdigest()
+
+
+def next_data(file: int, place: int) -> int | None:
+    """Where the file has data from this place on."""
+    try:
+        return os.lseek(file, place, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return None
 
 
 @pytest.mark.parametrize("store", ["directory"], indirect=True)

@@ -76,7 +76,7 @@ class ProxyThatAsksWho(BaseHTTPRequestHandler):
 @pytest.fixture
 def proxy() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), ProxyThatAsksWho)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     yield f"127.0.0.1:{server.server_address[1]}"
     server.shutdown()
