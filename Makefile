@@ -45,7 +45,7 @@ down: ## stop what runs here, guests included (ARGS="--keep-guests")
 
 # Side by side, since guests and processes are waited for, while the fast tests only compute.
 test: dev-environment ## every check, and every test that a change usually breaks
-	@$(LANES) types+test-differing+test-processes,lint+deploy-check+architecture+test-fast,test-qemu
+	@$(LANES) types+test-differing+test-processes,lint+deploy-check+test-fast,test-qemu+architecture
 
 test-long: system-test-long dev-environment $(STAMPS)/clients ## the rest: services on PostgreSQL, properties, drills and faults
 	@$(LANES) test-drills test-postgres test-properties test-doors
