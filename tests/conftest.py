@@ -50,8 +50,11 @@ NAMED = re.compile(rf"mark\.({'|'.join(WAITING)})\b|_contract import")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that waits stands in a file that the Makefile finds."""
+    """A test that waits stands in a file that the Makefile finds, and one that opens a browser says so."""
     waiting = {item.path for item in items if any(item.get_closest_marker(name) for name in WAITING)}
+    opens = {item.path for item in items if "chromium" in getattr(item, "fixturenames", ())}
+    if silent := sorted(map(str, opens - {item.path for item in items if item.get_closest_marker("browser")})):
+        raise pytest.UsageError(f"Tests of {', '.join(silent)} open a browser and are not marked so.")
     if missed := sorted(str(path) for path in waiting if not NAMED.search(path.read_text())):
         raise pytest.UsageError(f"The Makefile does not find the waiting tests of {', '.join(missed)}.")
 

@@ -23,7 +23,7 @@ from tests.e2e.drivers.conftest import Hypervisor, real_hypervisor
 from tests.fixtures.hypervisors import answers_known, daemons_end
 from tests.fixtures.patience import eventually
 
-pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
+pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 SAYS_ITS_CPU = sector_of(
     bytes(
         [

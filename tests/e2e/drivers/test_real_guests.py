@@ -22,7 +22,7 @@ from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor
 from tests.fixtures.hypervisors import answers_known
 from tests.fixtures.patience import PATIENCE_S, eventually
 
-pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
+pytestmark = [pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]
 
 SPAWN_AND_DIE = """
 import os, signal, sys

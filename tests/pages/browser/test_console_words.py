@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 from tests.pages.browser.conftest import OpenPage
 from tests.worlds.cloud import People, active
 
+pytestmark = pytest.mark.browser
+
 SOCKET = """([code, reason]) => {
   // A server that ends each stream at once: it stands in for the network, and notes what it was offered.
   window.WebSocket = class extends EventTarget {

@@ -21,10 +21,10 @@ from tests.pages.browser.hands import HANDS, Hands
 from tests.pages.browser.site import Site, site_of
 from tests.worlds.cloud import PASSWORD
 
-pytestmark = [pytest.mark.browser, pytest.mark.processes]
+pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.long]
 PICTURES = ROOT / "pictures"
 WIDE = {"width": 1280, "height": 900}
-BOTH_WAYS = pytest.mark.parametrize("way", ["mouse", pytest.param("keyboard", marks=pytest.mark.long)])
+BOTH_WAYS = pytest.mark.parametrize("way", ["mouse", "keyboard"])
 
 
 @dataclass

@@ -10,7 +10,7 @@ PROGRAM = Path(__file__).parent / "host_name_race.py"
 ROUNDS = 15
 TIMEOUT_S = 500
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 
 def test_one_of_the_names_is_registered_and_the_others_are_told(either_database_url: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 SCHEDULERS, REQUESTS, HOSTS = 2, 50, 50
 TIMEOUT_S = 500
 
-pytestmark = [pytest.mark.processes, pytest.mark.postgres]
+pytestmark = [pytest.mark.processes, pytest.mark.postgres, pytest.mark.long]
 
 
 @pytest.fixture

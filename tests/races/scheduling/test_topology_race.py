@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 RACERS, TIMES, FIT = 6, 3, 3
 TIMEOUT_S = 500
 
-pytestmark = [pytest.mark.processes, pytest.mark.postgres]
+pytestmark = [pytest.mark.processes, pytest.mark.postgres, pytest.mark.long]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ PROGRAM = Path(__file__).parent / "zone_race.py"
 RACERS, ROUNDS = 3, 30
 TIMEOUT_S = 500
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 
 def test_instances_are_scheduled_into_the_zone_that_their_host_keeps(either_database_url: str, tmp_path: Path) -> None:
