@@ -91,7 +91,7 @@ def test_cloud_at_rest_has_no_drift_in_a_constant_number_of_queries(django_asser
     world.create(who.member, min_count=3)
     world.pump()
     assert world.finish_builds() == 3
-    with django_assert_max_num_queries(47):
+    with django_assert_max_num_queries(48):
         assert drift_list() == []
 
 
