@@ -7,6 +7,7 @@ from pathlib import Path
 
 from controlplane.audit_log.entry_hash import CONTENT, is_secret
 from controlplane.audit_log.models import AuditLogEntry
+from tests.fixtures.source_trees import nodes_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOORS = (
@@ -94,7 +95,7 @@ def _called() -> Iterator[tuple[str, str]]:
     for door in DOORS:
         place = ROOT / door
         for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in nodes_of(path):
                 if not isinstance(node, ast.ImportFrom) or node.module is None:
                     continue
                 if ".services" in node.module or node.module.endswith(HOMES):

@@ -9,6 +9,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.fixtures.source_trees import parsed
+
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("impatience.toml")
 BOUNDS = {"timeout", "timeout_s", "within_s", "limit_s"}
@@ -47,7 +49,7 @@ def _impatient(tree: ast.AST) -> Iterator[int]:
 
 def found_in(path: Path) -> list[int]:
     """Lines of a file that wait in a way of their own."""
-    return sorted(set(_impatient(ast.parse(path.read_text()))))
+    return sorted(set(_impatient(parsed(path))))
 
 
 def test_no_file_becomes_impatient() -> None:

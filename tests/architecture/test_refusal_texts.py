@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.fixtures.source_trees import nodes_of
+
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("controlplane", "placement", "scheduling", "servers")
 TO_PROGRAMS_ALONE = (
@@ -30,24 +32,25 @@ LEFT = {"controlplane/dashboard/instances/console_views.py"}
 """It answers the script of a console, in plain text."""
 
 
-def _trees() -> Iterator[tuple[str, ast.Module]]:
+def _modules() -> Iterator[tuple[str, tuple[ast.AST, ...]]]:
+    """(name, nodes) of each."""
     for app in APPS:
         for path in sorted((ROOT / app).rglob("*.py")):
             name = str(path.relative_to(ROOT))
             if "/migrations/" not in name:
-                yield name, ast.parse(path.read_text())
+                yield name, nodes_of(path)
 
 
 def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _refusals(trees: list[tuple[str, ast.Module]]) -> set[str]:
+def _refusals(modules: list[tuple[str, tuple[ast.AST, ...]]]) -> set[str]:
     """Names of the kernel's error and of all that are made of it."""
     bases = {
         node.name: {_name(base) for base in node.bases}
-        for _, tree in trees
-        for node in ast.walk(tree)
+        for _, nodes in modules
+        for node in nodes
         if isinstance(node, ast.ClassDef)
     }
     found = {"KilonovaError"}
@@ -85,13 +88,13 @@ def _said(call: ast.Call, function: ast.AST) -> Iterator[ast.AST]:
 
 
 def test_refusals_can_be_said_in_the_readers_language() -> None:
-    trees = list(_trees())
-    refusals = _refusals(trees)
+    modules = list(_modules())
+    refusals = _refusals(modules)
     wrong = [
         f"{name}:{text.lineno} {ast.unparse(text)[:80]}"
-        for name, tree in trees
+        for name, nodes in modules
         if not name.startswith(TO_PROGRAMS_ALONE) and name not in LEFT
-        for function in ast.walk(tree)
+        for function in nodes
         if isinstance(function, ast.FunctionDef)
         for call in ast.walk(function)
         if isinstance(call, ast.Call) and call.args and _name(call.func) in refusals
@@ -105,8 +108,8 @@ def test_marked_texts_are_whole_texts() -> None:
     """What is made before it is marked is found by nobody who translates."""
     wrong = [
         f"{name}:{call.lineno} {ast.unparse(call)[:80]}"
-        for name, tree in _trees()
-        for call in ast.walk(tree)
+        for name, nodes in _modules()
+        for call in nodes
         if isinstance(call, ast.Call)
         and _name(call.func) in {"_", "phrase"}
         and call.args

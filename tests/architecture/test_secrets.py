@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from controlplane.infra.secret_columns import secret_columns
+from tests.fixtures.source_trees import nodes_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOUSES = ("controlplane", "placement", "scheduling", "servers", "computeagent")
@@ -15,18 +16,19 @@ SIGNING = "controlplane/infra/signing.py"
 CALLS = {"secret_encrypt", "secret_decrypt", "secret_renew"}
 
 
-def _modules() -> Iterator[tuple[str, ast.Module]]:
+def _modules() -> Iterator[tuple[str, tuple[ast.AST, ...]]]:
+    """(name, nodes) of each."""
     for house in HOUSES:
         for path in (ROOT / house).rglob("*.py"):
-            yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
+            yield str(path.relative_to(ROOT)), nodes_of(path)
 
 
 def _purposes() -> Iterator[tuple[str, object]]:
     """(module, purpose) of each call; of one whose purpose cannot be read here, None."""
-    for name, tree in _modules():
+    for name, nodes in _modules():
         if name in (ENCRYPTION, "controlplane/infra/secret_columns.py"):
             continue
-        for node in ast.walk(tree):
+        for node in nodes:
             if not isinstance(node, ast.Call) or ast.unparse(node.func).rpartition(".")[2] not in CALLS:
                 continue
             given = [one.value for one in node.keywords if one.arg == "purpose"]
@@ -54,8 +56,8 @@ def test_registered_columns_exist_and_have_names_of_their_own() -> None:
 def test_only_what_counts_all_keys_reads_them() -> None:
     """Whoever reads `settings.SECRET_KEY`, or lets Django do it for a hash, forgets the fallbacks."""
     readers, hashers = set(), set()
-    for name, tree in _modules():
-        for node in ast.walk(tree):
+    for name, nodes in _modules():
+        for node in nodes:
             if isinstance(node, ast.Attribute) and node.attr == "SECRET_KEY":
                 readers.add(name)
             elif isinstance(node, ast.ImportFrom) and "salted_hmac" in {one.name for one in node.names}:
@@ -67,8 +69,8 @@ def test_only_what_counts_all_keys_reads_them() -> None:
 def test_only_one_module_encrypts() -> None:
     found = {
         name
-        for name, tree in _modules()
-        for node in ast.walk(tree)
+        for name, nodes in _modules()
+        for node in nodes
         if isinstance(node, ast.ImportFrom) and node.module == "cryptography.fernet"
     }
     assert found == {ENCRYPTION}

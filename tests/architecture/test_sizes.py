@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.source_trees import nodes_of, tree_of
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 APPS = ("controlplane", "placement", "scheduling", "servers", "computeagent")
 FUNCTION_LINES = 60
@@ -22,7 +24,7 @@ FILES = sorted(
 
 def _long_functions(path: Path) -> Iterator[str]:
     name = path.relative_to(ROOT)
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         lines = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -62,7 +64,7 @@ def _plug_ins() -> list[tuple[str, str]]:
         for path in sorted((ROOT / "scheduling" / kind).glob("*.py")):
             if path.stem in {"__init__", "base", "registry"}:
                 continue
-            classes = [node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)]
+            classes = [node.name for node in tree_of(path).body if isinstance(node, ast.ClassDef)]
             found += [(kind, name) for name in classes if not name.startswith("_")]
     return found
 
