@@ -40,7 +40,7 @@ BUDGETS = {
     "test-differing": Budget(5, 1),
     "test-fast": Budget(15, 1),
     "test-qemu": Budget(5, 1),
-    "test-processes": Budget(100, 3),
+    "test-processes": Budget(100, 2),
 }
 """Of the lanes of `make test`, which stays short. What does not fit is marked `long`."""
 
