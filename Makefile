@@ -12,14 +12,20 @@ BUILD := .build
 ARGS ?=
 
 # Files with tests of the lanes that wait; tests/conftest.py sees that none is missed. Reading all others takes 25 s of CPU.
-WAITING_TESTS = $(shell grep -rlE 'mark\.(processes|qemu|browser|long)\b|_contract import' tests --include='test_*.py')
+files_marked = $(shell grep -rlE 'mark\.($(1))\b|_contract import' tests --include='test_*.py')
+WAITING_TESTS = $(call files_marked,processes|qemu|browser|long)
+# Files all of whose tests are long: the gate does not read them.
+LONG_TESTS = $(shell grep -rlE '^pytestmark = .*mark\.long\b' tests --include='test_*.py')
+PROCESSES_TESTS = $(filter-out $(LONG_TESTS),$(call files_marked,processes|browser))
+QEMU_TESTS = $(filter-out $(LONG_TESTS),$(call files_marked,qemu))
 FAST := not processes and not qemu and not browser and not long
 PROCESSES := (processes or browser) and not qemu and not long
 QEMU := qemu and not long
 LONG := long
 # Architecture tests run with the checks, properties with many examples in `make test-long`, which need schemathesis: a
 # second of each process to load.
-FAST_TESTS := --ignore tests/architecture --ignore tests/properties -p no:schemathesis
+NO_SCHEMATHESIS := -p no:schemathesis
+FAST_TESTS := --ignore tests/architecture --ignore tests/properties $(NO_SCHEMATHESIS)
 # Where PostgreSQL may do otherwise than SQLite: `make test` runs these there too, `make test-long` all other services.
 DIFFERING := tests/services/work tests/services/placement tests/services/scheduling/fleet tests/services/servers/conductor
 SLOWEST := --durations=25
@@ -85,7 +91,7 @@ types:
 architecture:
 	$(VENV)/bin/lint-imports
 	DJANGO_SETTINGS_MODULE=controlplane.settings.test $(PY) manage.py makemigrations --check --dry-run
-	$(PY) -m pytest -q $(wildcard tests/architecture) tests/units/dashboard/test_templates_compile.py
+	$(PY) -m pytest -q $(NO_SCHEMATHESIS) $(wildcard tests/architecture) tests/units/dashboard/test_templates_compile.py
 
 deploy-check: ## Django's own checks of the production settings, with values as an installation has them
 	SECRET_KEY="$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(64))')" \
@@ -97,7 +103,7 @@ test-fast: ## units, services, API and pages on SQLite, for the inner loop
 	$(PY) -m pytest -n 2 -m "$(FAST)" $(SLOWEST) $(FAST_TESTS) $(ARGS)
 
 test-differing: ## what PostgreSQL may do otherwise than SQLite, on a private cluster
-	$(PY) tests/run_postgres.py -n 1 -m "$(FAST)" $(SLOWEST) $(DIFFERING) $(ARGS)
+	$(PY) tests/run_postgres.py -n 0 -m "$(FAST)" $(SLOWEST) $(NO_SCHEMATHESIS) $(DIFFERING) $(ARGS)
 
 test-postgres: ## the other services on PostgreSQL, a private cluster for each process (ARGS="tests/api" for the API as well)
 	$(PY) tests/run_postgres.py -n 2 -m "$(FAST)" $(SLOWEST) tests/services $(DIFFERING:%=--ignore=%) $(ARGS)
@@ -114,10 +120,10 @@ fuzz-doors: dev-environment ## more of them, and others: KILONOVA_FUZZ_EXAMPLES 
 
 # The tests of a file run in one process, since they share servers. Guests are emulated, so one file of them at a time.
 test-processes: ## real processes, a real browser
-	$(PY) -m pytest -n 2 --dist loadfile -m "$(PROCESSES)" $(SLOWEST) $(WAITING_TESTS) $(ARGS)
+	$(PY) -m pytest -n 2 --dist loadfile -m "$(PROCESSES)" $(SLOWEST) $(NO_SCHEMATHESIS) $(PROCESSES_TESTS) $(ARGS)
 
 test-qemu: ## real guests
-	$(PY) -m pytest -n 1 --dist loadfile -m "$(QEMU)" $(SLOWEST) $(WAITING_TESTS) $(ARGS)
+	$(PY) -m pytest -n 0 -m "$(QEMU)" $(SLOWEST) $(NO_SCHEMATHESIS) $(QEMU_TESTS) $(ARGS)
 
 test-drills: ## every process killed at many points, and faults of what it stands on: short runs of both; two files at a time
 	KILONOVA_TEST_PATIENCE=$(or $(KILONOVA_TEST_PATIENCE),3) $(PY) -m pytest -n 2 --dist loadfile --timeout 2700 -m "$(LONG)" \

@@ -43,20 +43,21 @@ hypothesis_settings.register_profile("thorough", deadline=None, max_examples=200
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
-# As the Makefile looks for the files that it gives to the lanes of tests that wait.
-WAITING = ("processes", "qemu", "browser", "long")
-NAMED = re.compile(rf"mark\.({'|'.join(WAITING)})\b|_contract import")
+# As the Makefile looks for the files that it gives to the lanes of tests that wait: {of a lane: what its files name}.
+NAMED = {("processes", "browser"): "processes|browser", ("qemu",): "qemu", ("long",): "processes|qemu|browser|long"}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test that waits stands in a file that the Makefile finds, and one that opens a browser says so."""
-    waiting = {item.path for item in items if any(item.get_closest_marker(name) for name in WAITING)}
     opens = {item.path for item in items if "chromium" in getattr(item, "fixturenames", ())}
     if silent := sorted(map(str, opens - {item.path for item in items if item.get_closest_marker("browser")})):
         raise pytest.UsageError(f"Tests of {', '.join(silent)} open a browser and are not marked so.")
-    if missed := sorted(str(path) for path in waiting if not NAMED.search(path.read_text())):
-        raise pytest.UsageError(f"The Makefile does not find the waiting tests of {', '.join(missed)}.")
+    for marks, names in NAMED.items():
+        named = re.compile(rf"mark\.({names})\b|_contract import")
+        waiting = {item.path for item in items if any(map(item.get_closest_marker, marks))}
+        if missed := sorted(str(path) for path in waiting if not named.search(path.read_text())):
+            raise pytest.UsageError(f"The Makefile does not find the {marks[0]} tests of {', '.join(missed)}.")
 
 
 @pytest.fixture(scope="session", autouse=True)

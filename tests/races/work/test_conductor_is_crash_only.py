@@ -19,6 +19,8 @@ from tests.races.work.test_wakeups_between_processes import environment
 CANARY_HELD = "SELECT until FROM work_namedlease WHERE name = 'conductor-canary'"
 SILENCE_S = 5
 PLACES = {"sentinel": 0, "worker": 1, "monitor": 2, "pusher": 3}
+GUARDS, SERVANTS = ("sentinel", "worker", "main"), ("monitor", "pusher")
+"""The end of the second kind is seen as that of a worker is."""
 
 
 def children(pid: int) -> list[int]:
@@ -71,7 +73,7 @@ def conductor(module_processes: Processes, migrated: MigratedDatabases) -> Condu
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("victim", [*PLACES, "main"])
+@pytest.mark.parametrize("victim", [*GUARDS, *(pytest.param(name, marks=pytest.mark.long) for name in SERVANTS)])
 def test_killing_any_process_ends_the_whole_tree(victim: str, conductor: Conductor) -> None:
     main, tree = conductor.running(), list(conductor.tree)
     os.kill(main.pid if victim == "main" else tree[PLACES[victim]], signal.SIGKILL)
