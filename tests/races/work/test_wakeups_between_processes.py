@@ -108,7 +108,17 @@ def env(request: pytest.FixtureRequest, urls: dict[str, str], tmp_path: Path) ->
     return environment(tmp_path, urls[database], request.getfixturevalue("redis_url") if queue else "")
 
 
+# Where takers run side by side, and nothing but the database wakes them; tests/services/work take on SQLite too.
 @pytest.mark.processes
+@pytest.mark.parametrize(
+    "env",
+    [
+        pytest.param("sqlite", marks=pytest.mark.long),
+        "postgres",
+        pytest.param("postgres+redis", marks=pytest.mark.long),
+    ],
+    indirect=True,
+)
 def test_each_work_is_taken_by_exactly_one_of_many_processes(env: dict[str, str], processes: Processes) -> None:
     takers = processes.python("-c", TAKER, str(TAKERS), env=env)
     eventually(lambda: processes.log(takers).count("ready") == TAKERS)
