@@ -36,13 +36,15 @@ def test_affinity_is_kept_in_hundreds_of_rounds(either_database_url: str, tmp_pa
     affinity_kept(200, either_database_url, tmp_path)
 
 
-@pytest.mark.parametrize("rule", ["NumInstancesFilter", "IoOpsFilter"])
+# One of each kind races in the gate; tests/services/scheduling/destinations/test_neighbour_claims.py has all rules.
+@pytest.mark.parametrize("rule", ["NumInstancesFilter", pytest.param("IoOpsFilter", marks=pytest.mark.long)])
 def test_host_gets_no_more_at_once_than_it_may_have(rule: str, either_database_url: str, tmp_path: Path) -> None:
     for each in raced(rule, 8, either_database_url, tmp_path, hosts=4):
         assert each["said"] == ["placed"] * RACERS
         assert sorted(map(len, each["hosts"].values())) == [2, 2, 2, 2]
 
 
+@pytest.mark.long
 def test_host_of_one_flavor_gets_no_other(either_database_url: str, tmp_path: Path) -> None:
     for each in raced("TypeAffinityFilter", 8, either_database_url, tmp_path):
         assert each["said"] == ["placed"] * RACERS
