@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.pages.browser.conftest import OpenPage
 from tests.worlds.cloud import People, active
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 SOCKET = """([code, reason]) => {
   // A server that ends each stream at once: it stands in for the network, and notes what it was offered.

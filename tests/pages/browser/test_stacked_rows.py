@@ -9,7 +9,7 @@ from servers.catalog.services.keypair import keypair_create
 from tests.worlds.cloud import People
 from tests.worlds.routing import inside
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 OpenPage = Callable[..., Page]
 PHONE = {"width": 390, "height": 844}
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJqvRHHuZeWHgkrmIgRfE1YQqpGvJo1x3sXzYzG6T0sT test"
