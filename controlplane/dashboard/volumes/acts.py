@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -34,7 +34,7 @@ from servers.volumes.services.volumes import volume_delete, volume_extend, volum
 S = TypeVar("S", bound=StrEnum)
 
 
-def act_done(request: HttpRequest, act: Callable[[], str], page_name: str, **of_what: uuid.UUID) -> HttpResponse:
+def act_done(request: HttpRequest, act: Callable[[], str], page_name: str, **of_what: Any) -> HttpResponse:
     """To this page, which says what was begun, or why not."""
     try:
         messages.success(request, act(), extra_tags="good")
