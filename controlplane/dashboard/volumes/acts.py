@@ -3,11 +3,12 @@
 import uuid
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -34,13 +35,13 @@ from servers.volumes.services.volumes import volume_delete, volume_extend, volum
 S = TypeVar("S", bound=StrEnum)
 
 
-def act_done(request: HttpRequest, act: Callable[[], str], page_name: str, **of_what: Any) -> HttpResponse:
+def act_done(request: HttpRequest, act: Callable[[], str], page_name: str, **of_what: uuid.UUID) -> HttpResponse:
     """To this page, which says what was begun, or why not."""
     try:
         messages.success(request, act(), extra_tags="good")
     except KilonovaError as error:
         messages.error(request, refusal_text(error), extra_tags="bad")
-    return redirect(page_name, **of_what)
+    return HttpResponseRedirect(reverse(page_name, kwargs=of_what))
 
 
 @require_POST

@@ -1,7 +1,7 @@
 """The projects that a user may work in: enabled ones where the user has a role, all enabled ones for a superuser.
 
 An installation has thousands of projects, and each page and each log-in asks for one of them: so one is looked for, or
-a bounded number, and only `projects_of_user` reads them all. What pages ask for is prepared: that saves 16 % of the CPU
+a bounded number, and only `projects_of_user` reads them all. What pages ask for is prepared: that saves 18 % of the CPU
 of GET /networks/ (`python -m bench.fast_ways --only "prepared projects"`). A name is asked for by log-ins alone, where
 the check of the password takes a hundred times as long.
 """
