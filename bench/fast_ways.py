@@ -15,6 +15,7 @@ hosts:
 - `candidates`: GET /placement/allocation_candidates for ten, the same way;
 - `provider`: GET /placement/resource_providers/{uuid}, the same way;
 - `instance`: GET /api/instances/{id}/, the same way;
+- `page`: GET /networks/ of the dashboard, by a member with a session, the same way;
 - `idle`: one turn of a reconciler that has nothing to do.
 """
 

@@ -14,6 +14,8 @@ from rest_framework.serializers import Serializer
 from bench.select_destinations_fleet import HELD, Requests
 from computeagent.protocol.steps import StepEnd
 from computeagent.protocol.work import WorkKind
+from controlplane.identity.models import Project, User
+from controlplane.identity.selectors import own_projects
 from controlplane.identity.services import token_issue
 from controlplane.infra.api.lean_output import LeanOutput
 from controlplane.work import jobs, reconcile
@@ -108,6 +110,18 @@ def instance(people: world.People) -> Run:
     return _request(people, "GET", lambda: f"/api/instances/{made.pk}/")
 
 
+def page(people: world.People) -> Run:
+    """A short list of the dashboard."""
+    client = Client()
+    client.force_login(User.objects.get(pk=people.member.user_id))
+
+    def run() -> None:
+        answer = client.get("/networks/")
+        assert answer.status_code == 200, answer.content[:300]
+
+    return run
+
+
 def idle(_: world.People) -> Run:
     """A turn with nothing to do."""
     reconcile.periodic_tasks_run()
@@ -121,6 +135,7 @@ OPERATIONS = {
     "candidates": candidates,
     "provider": provider,
     "instance": instance,
+    "page": page,
     "idle": idle,
 }
 
@@ -131,6 +146,10 @@ def _plain_table(cache: FleetCache, view: Any, facts: Any) -> FleetRead:
 
 
 _KEPT_TABLE = FleetCache.table
+
+
+def _plain_projects(prepared: Any, user: User, *values: Any) -> list[Project]:
+    return list(prepared.narrow(own_projects.enabled_projects(user), *values))
 
 
 def _plain_due(owner: str, seconds: float) -> Any:
@@ -155,6 +174,7 @@ WAYS: dict[str, tuple[tuple[str, ...], Plain]] = {
         ("provider", "candidates", "put", "instance"),
         lambda: [patch("controlplane.infra.prepared._is_preparing", lambda _: False)],
     ),
+    "prepared projects": (("page",), lambda: [patch.object(own_projects.OwnProjects, "run", _plain_projects)]),
     "fields once": (
         ("instance",),
         lambda: [patch.object(LeanOutput, "to_representation", Serializer.to_representation)],

@@ -93,3 +93,8 @@ class OperatorDecisionFilterSet(DecisionFilterSet):
     def by_refused_host(self, rows: Rows, _name: str, value: str) -> Rows:
         """Decisions that refused this host, in whatever round."""
         return decisions_refusing(rows, value)
+
+
+def decision_filters(*, is_admin: bool) -> type[DecisionFilterSet]:
+    """The filters that a caller may use: to a tenant the answer to `?host=` would tell where its instances run."""
+    return OperatorDecisionFilterSet if is_admin else DecisionFilterSet

@@ -44,7 +44,8 @@ FILLED = {
     "protected": ["on"], "trusted_image_certificates": [ID], "hypervisor_hostname": ["n"], "file_path": ["/a"],
     "file_contents": ["hunter2"], "visibility": ["private"], "import_url": ["https://x.org/a"],
     "import_checksum_url": ["https://x.org/SHA256SUMS"],
-    "volume": [ID],
+    "volume": [ID], "project": [ID],
+    "resource_request": ["bandwidth: NET_BW_EGR_KILOBIT_PER_SEC=5000 CUSTOM_PHYSNET_1"],
 }  # fmt: skip
 
 
@@ -105,6 +106,7 @@ def _accepted(call: ApiCall) -> set[str]:
 def test_a_form_says_only_what_the_api_takes(name: str, is_admin: bool) -> None:
     sent = {} if name == "instance-act-form" else FILLED
     for call in form_calls(name, {**KWARGS, "action": "lock"}, sent, is_admin=is_admin):
+        assert "resource_request" not in (call.body or {}) or is_admin
         assert "hunter2" not in call.as_curl()
         api_view(call.method, call.path)
         if call.body is not None:
@@ -194,6 +196,32 @@ def test_the_call_of_a_subnets_form_says_its_lines_as_objects(people: People, as
     subnet.refresh_from_db()
     assert (subnet.gateway, subnet.pools) == (None, [["10.1.0.5", "10.1.0.9"]])
     assert subnet.routes == [{"destination": "10.9.0.0/16", "nexthop": "10.1.0.7"}]
+
+
+def test_the_call_of_an_administrators_port_form_makes_the_port(people: People, as_person: AsPerson) -> None:
+    typed = {
+        "network": str(inside(people.stranger).network_id),
+        "name": "fast",
+        "project": str(people.stranger.project_id),
+    }
+    typed["resource_request"] = "bandwidth: NET_BW_EGR_KILOBIT_PER_SEC=5000 CUSTOM_PHYSNET_1"
+    body = body_shown(as_person(people.admin), "/ports/new/", typed)
+
+    made = client_of(people.admin).post("/api/ports/", body)
+
+    assert made.status_code == 201, made.text
+    asked = {"resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 5000}, "required": ["CUSTOM_PHYSNET_1"]}
+    assert (made.json()["project"], made.json()["resource_request"]) == (typed["project"], {"bandwidth": asked})
+    edit = f"/ports/{made.json()['id']}/edit/"
+    assert body_shown(as_person(people.admin), edit, {"resource_request": ""})["resource_request"] == {}
+    assert body_shown(as_person(people.admin), "/ports/new/", {"project": "p"})["project"] == "ID-OF-p"
+    assert not {"project", "resource_request"} & body_shown(as_person(people.member), "/ports/new/", typed).keys()
+
+
+def body_shown(client: Client, address: str, typed: dict[str, str]) -> dict[str, Any]:
+    answer = client.post("/as-curl/", {**typed, "as_curl_of": address})
+    body: dict[str, Any] = json.loads(shlex.split(unescape(answer.text))[-1])
+    return body
 
 
 def test_passwords_are_only_named(people: People, as_person: AsPerson) -> None:

@@ -9,19 +9,19 @@ from django.forms import ValidationError
 
 from controlplane.dashboard.api_calls.calls import HIDDEN, ApiCall
 from controlplane.dashboard.api_calls.network_readers import (
-    allowed_pairs,
+    NEW_PORT,
+    PORT,
     external_network,
+    first_resource_request,
     first_tags,
-    fixed_addresses,
     gateway,
-    groups_of_new_port,
-    groups_of_port,
     name_servers,
     network_tags,
     of_new_subnet,
     of_subnet,
+    other_project,
+    resource_request,
     routes,
-    security_of_new_port,
 )
 from controlplane.dashboard.api_calls.sent import Reader, Sent
 from controlplane.dashboard.api_calls.sent import text_of as _text
@@ -306,30 +306,16 @@ FORM_CALLS: Mapping[str, tuple[FormCall, ...]] = {
         FormCall(
             "POST",
             "/ports/",
-            (
-                texts("network", "name", "description", "mac", "vnic_type"),
-                fixed_addresses,
-                groups_of_new_port,
-                security_of_new_port,
-                allowed_pairs,
-                flags("is_enabled"),
-                first_tags,
-            ),
+            (texts("network", "name", "description", "mac", "vnic_type"), *NEW_PORT, flags("is_enabled")),
+            (other_project, first_resource_request),
         ),
     ),
     "port-edit": (
         FormCall(
             "PATCH",
             "/ports/{port_id}/",
-            (
-                changed_texts("name", "description"),
-                fixed_addresses,
-                groups_of_port,
-                allowed_pairs,
-                flags("has_security", "is_enabled"),
-                network_tags,
-            ),
-            (texts("mac"),),
+            (changed_texts("name", "description"), *PORT, flags("has_security", "is_enabled")),
+            (texts("mac"), resource_request),
         ),
     ),
     "floating-ip-tags": (FormCall("PATCH", "/floating-ips/{floating_ip_id}/", (network_tags,)),),

@@ -8,6 +8,8 @@ from controlplane.dashboard.api_calls.sent import Reader, Sent, lines_of, text_o
 from controlplane.dashboard.networks.pairs_of_lines import pairs_of_text
 from controlplane.dashboard.ports.forms import CHECKED, NO_GROUP
 from controlplane.dashboard.ports.lines import NO_ADDRESS, pair_of_line
+from controlplane.dashboard.ports.resource_lines import group_of_line, groups_by_name
+from controlplane.kernel.ids import parse_uuid
 from servers.networks.domain.tags import tags_of_text
 
 
@@ -97,3 +99,36 @@ def allowed_pairs(sent: Sent) -> dict[str, Any]:
     except ValidationError:
         return {}
     return {"allowed_pairs": [{"address": one.address} | ({"mac": one.mac} if one.mac else {}) for one in pairs]}
+
+
+def resource_request(sent: Sent) -> dict[str, Any]:
+    """Nothing for a line that is no group."""
+    try:
+        groups = tuple(group_of_line(line) for line in lines_of(sent, "resource_request"))
+        return {"resource_request": groups_by_name(groups)}
+    except ValidationError:
+        return {}
+
+
+def first_resource_request(sent: Sent) -> dict[str, Any]:
+    """Of a new port."""
+    found = resource_request(sent)
+    return found if found.get("resource_request") else {}
+
+
+def other_project(sent: Sent) -> dict[str, Any]:
+    """The id of one that is named is left to be filled in."""
+    named = text_of(sent, "project").strip()
+    return {"project": str(parse_uuid(named) or f"ID-OF-{named}")} if named else {}
+
+
+NEW_PORT: tuple[Reader, ...] = (
+    fixed_addresses,
+    groups_of_new_port,
+    security_of_new_port,
+    allowed_pairs,
+    first_tags,
+)
+"""What of the form of a new port is no plain text."""
+PORT: tuple[Reader, ...] = (fixed_addresses, groups_of_port, allowed_pairs, network_tags)
+"""The same of one that is there."""

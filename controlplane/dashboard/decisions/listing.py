@@ -13,7 +13,7 @@ from controlplane.kernel.reasons import RefusalReason
 from controlplane.kernel.texts import gettext_noop
 from scheduling.decisions.selectors.decisions import decision_list
 from scheduling.filters.registry import BUILT_IN
-from scheduling.filtersets_decision import DecisionFilterSet, OperatorDecisionFilterSet
+from scheduling.filtersets_decision import decision_filters
 from servers.instances.selectors.work_subjects import subject_names
 
 OUTCOMES = {
@@ -142,7 +142,7 @@ DECISIONS = ListDeclaration(
     ),
     rows=lambda caller, _asked: decision_list(caller=caller),
     prepare=_prepared,
-    filterset=lambda caller: OperatorDecisionFilterSet if caller.is_admin else DecisionFilterSet,
+    filterset=lambda caller: decision_filters(is_admin=caller.is_admin),
     filters=(
         ListFilter("outcome", gettext_noop("Outcome"), is_first=True, choices=outcomes_on_offer),
         ListFilter("reason", gettext_noop("Refused hosts for"), is_first=True, choices=reasons_on_offer),

@@ -24,7 +24,7 @@ from controlplane.kernel.errors import Forbidden
 from servers.networks.domain.tags import tags_text
 from servers.networks.selectors.network_topology import network_topology
 from servers.networks.selectors.networks import may_have_ports, network_get, owns_network
-from servers.networks.selectors.subnets import subnets_visible
+from servers.networks.selectors.subnets import subnets_in
 from servers.networks.selectors.tags import TaggedKind
 from servers.networks.selectors.topology import port_counts, ports_joined
 from servers.networks.services.networks import network_create, network_delete, network_update
@@ -47,8 +47,8 @@ def network_detail(request: HttpRequest, caller: Caller, network_id: uuid.UUID) 
     """One network: what hangs on it, its subnets and ports."""
     network = network_get(caller=caller, network_id=network_id)
     ports = ports_joined(caller, network.pk)
-    tree = network_topology(caller=caller, network_id=network.pk, limit=MAX_CHILDREN)
-    subnets = list(subnets_visible(caller).filter(network=network.pk).order_by("created_at", "pk"))
+    subnets = list(subnets_in(caller, network.pk))
+    tree = network_topology(caller=caller, network=network, subnets=subnets, limit=MAX_CHILDREN)
     count = port_counts(caller, [network.pk]).get(network.pk, 0)
     context = {
         "network": network,

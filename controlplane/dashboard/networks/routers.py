@@ -248,7 +248,7 @@ def _detail_shown(
 ) -> HttpResponse:
     router = router_get(caller=caller, router_id=router_id)
     gateway, legs = gateway_of(router), legs_of(router)
-    tree = router_topology(caller=caller, router_id=router_id, limit=MAX_CHILDREN)
+    tree = router_topology(router, limit=MAX_CHILDREN)
     context = {
         "router": router,
         "gateway": gateway,

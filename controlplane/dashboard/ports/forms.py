@@ -10,9 +10,13 @@ from django.utils.translation import gettext_lazy as _
 
 from controlplane.dashboard.networks.tags import tags_field
 from controlplane.dashboard.ports.lines import Lines, address_of_line, addresses_of_lines, pair_of_line
+from controlplane.dashboard.ports.resource_lines import groups_by_name, resources_field
 from controlplane.identity.domain import Caller
+from controlplane.identity.selectors import project_list
+from controlplane.kernel.ids import parse_uuid
 from servers.networks.domain.names import VnicType
 from servers.networks.domain.ports import PortRequest
+from servers.networks.selectors.networks import owner_of
 
 NO_GROUP = "-"
 CHECKED, UNCHECKED = "on", "off"
@@ -72,6 +76,8 @@ class PortEditForm(PortNameForm):
     mac = forms.CharField(
         label=_("MAC address"), help_text=_("It may change while the port is on no host."), max_length=64
     )
+    resource_request = resources_field()
+    of_admins: Sequence[str] = ("mac", "resource_request")
     field_order: Sequence[str] = (
         "name",
         "description",
@@ -81,6 +87,7 @@ class PortEditForm(PortNameForm):
         "has_security",
         "is_enabled",
         "mac",
+        "resource_request",
         "tags",
     )
 
@@ -91,7 +98,7 @@ class PortEditForm(PortNameForm):
         groups: Iterable[Any],
         subnets_of: SubnetsOf,
         network_id: uuid.UUID | None = None,
-        may_change_mac: bool = False,
+        is_admin: bool = False,
         **more: Any,
     ) -> None:
         super().__init__(data, **more)
@@ -99,8 +106,8 @@ class PortEditForm(PortNameForm):
         self.fields["fixed_addresses"].required = True
         groups_field: Any = self.fields["security_groups"]
         groups_field.choices = [(str(one.pk), one.name) for one in groups]
-        if not may_change_mac:
-            del self.fields["mac"]
+        for name in () if is_admin else self.of_admins:
+            del self.fields[name]
 
     @property
     def network_id(self) -> uuid.UUID | None:
@@ -112,12 +119,18 @@ class PortEditForm(PortNameForm):
         lines, network_id = self.cleaned_data["fixed_addresses"], self.network_id
         return addresses_of_lines(lines, self.subnets_of(network_id)) if lines and network_id else None
 
+    def clean_resource_request(self) -> dict[str, Any]:
+        """Groups by their names."""
+        return groups_by_name(self.cleaned_data["resource_request"])
+
     def changes(self) -> dict[str, Any]:
         """What was changed, as the service names and takes it."""
         said, changed = self.cleaned_data, set(self.changed_data)
         found = super().changes()
         found |= {
-            name: said[name] for name in ("has_security", "is_enabled", "mac", "allowed_pairs") if name in changed
+            name: said[name]
+            for name in ("has_security", "is_enabled", "mac", "allowed_pairs", "resource_request")
+            if name in changed
         }
         if "fixed_addresses" in changed:
             found["fixed"] = said["fixed_addresses"]
@@ -130,6 +143,13 @@ class PortForm(PortEditForm):
     """A new port, which an instance may be given afterwards."""
 
     network = forms.ChoiceField(label=_("Network"))
+    project = forms.CharField(
+        label=_("Project"),
+        required=False,
+        max_length=64,
+        help_text=_("The name or id of another project that is to have it. Empty: your own."),
+    )
+    of_admins = ("project", "resource_request")
     vnic_type = forms.ChoiceField(
         label=_("VNIC type"),
         choices=VNIC_TYPES,
@@ -138,6 +158,7 @@ class PortForm(PortEditForm):
     )
     field_order = (
         "network",
+        "project",
         "name",
         "description",
         "fixed_addresses",
@@ -146,12 +167,22 @@ class PortForm(PortEditForm):
         "has_security",
         "allowed_pairs",
         "vnic_type",
+        "resource_request",
         "is_enabled",
         "tags",
     )
 
-    def __init__(self, data: Any = None, *, networks: Iterable[Any], groups: Sequence[Any], **more: Any) -> None:
-        super().__init__(data, groups=groups, may_change_mac=True, **more)
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        networks: Iterable[Any],
+        groups: Sequence[Any],
+        own_project_id: uuid.UUID,
+        **more: Any,
+    ) -> None:
+        super().__init__(data, groups=groups, **more)
+        self.own_project_id = own_project_id
         network: Any = self.fields["network"]
         network.choices = [(str(one.pk), one.name or str(one.pk)) for one in networks]
         self.fields["fixed_addresses"].required = self.fields["mac"].required = False
@@ -173,12 +204,31 @@ class PortForm(PortEditForm):
         )
         self.order_fields(self.field_order)
 
+    def clean_project(self) -> uuid.UUID | None:
+        """Its id; None where none is named."""
+        if not (named := self.cleaned_data["project"]):
+            return None
+        wanted = {"pk": pk} if (pk := parse_uuid(named)) else {"name": named}
+        found = project_list().filter(**wanted).first()
+        if found is None:
+            raise forms.ValidationError(gettext("There is no project %(name)s.") % {"name": named})
+        return found.pk
+
     def clean_security_groups(self) -> list[str]:
         """None, or some."""
         chosen: list[str] = self.cleaned_data["security_groups"]
         if NO_GROUP in chosen and len(chosen) > 1:
             raise forms.ValidationError(gettext("Mark groups, or none, but not both."))
         return chosen
+
+    def clean(self) -> dict[str, Any]:
+        """Groups are of the project that has the port."""
+        said = self.cleaned_data
+        marked = set(said.get("security_groups", ())) - {NO_GROUP}
+        if marked and said.get("project") not in (None, self.own_project_id):
+            text = gettext("These are your own project's. Mark others than its default one once the port is made.")
+            self.add_error("security_groups", text)
+        return said
 
     @property
     def network_id(self) -> uuid.UUID | None:
@@ -187,12 +237,12 @@ class PortForm(PortEditForm):
         return uuid.UUID(chosen) if chosen else None
 
     def request(self, caller: Caller) -> PortRequest:
-        """What the filled-in form asks for, of the caller's project."""
+        """What the filled-in form asks for, of the caller's project where it names no other."""
         said = self.cleaned_data
         groups = said["security_groups"]
         return PortRequest(
             network_id=uuid.UUID(said["network"]),
-            project_id=caller.project_id,
+            project_id=owner_of(caller, said.get("project")),
             name=said["name"],
             description=said["description"],
             mac=said["mac"],
@@ -202,4 +252,5 @@ class PortForm(PortEditForm):
             has_security=said["has_security"] == CHECKED if said["has_security"] else None,
             is_enabled=said["is_enabled"],
             vnic_type=VnicType(said["vnic_type"] or VnicType.NORMAL),
+            resource_request=said.get("resource_request", {}),
         )

@@ -1,4 +1,4 @@
-"""Fields of a port's form with one thing in each line: its addresses, and the pairs that it may send from besides."""
+"""Fields of a port's form with one thing in each line: such as its addresses, and the pairs that it may send from."""
 
 import ipaddress
 import uuid
@@ -18,8 +18,8 @@ NO_ADDRESS = "-"
 class Lines(forms.CharField):
     """Lines that `read` makes a value of each; a value is shown again as `write` has it. The service judges them."""
 
-    def __init__(self, read: Callable[[str], Any], **more: Any) -> None:
-        self.read = read
+    def __init__(self, read: Callable[[str], Any], *, write: Callable[[Any], str] | None = None, **more: Any) -> None:
+        self.read, self.write = read, write or pair_line
         widget = forms.Textarea(attrs={"rows": 2, "class": "mono", "spellcheck": "false"})
         super().__init__(required=False, max_length=MAX_CHARS, widget=widget, **more)
 
@@ -29,7 +29,7 @@ class Lines(forms.CharField):
 
     def prepare_value(self, value: Any) -> Any:
         """Values as lines; what was typed as it is."""
-        return value if isinstance(value, str) or value is None else "\n".join(map(pair_line, value))
+        return value if isinstance(value, str) or value is None else "\n".join(map(self.write, value))
 
 
 def address_of_line(line: str) -> str:

@@ -73,7 +73,9 @@ def port_new(request: HttpRequest, caller: Caller) -> HttpResponse:
         request.POST or None,
         networks=networks,
         groups=_groups(caller, caller.project_id),
+        own_project_id=caller.project_id,
         subnets_of=lambda network_id: _subnets(caller, network_id),
+        is_admin=caller.is_admin,
         initial={"network": request.GET.get("network", "")},
     )
     port = tagged_form_saved(
@@ -128,13 +130,14 @@ def _edit_form(request: HttpRequest, caller: Caller, port: Any) -> PortNameForm:
         "has_security": port.has_security,
         "is_enabled": port.is_enabled,
         "mac": port.mac,
+        "resource_request": resource_groups(port.resource_request),
     }
     form = PortEditForm(
         request.POST or None,
         groups=_groups(caller, port.project_id),
         subnets_of=lambda network_id: _subnets(caller, network_id),
         network_id=port.network_id,
-        may_change_mac=caller.is_admin,
+        is_admin=caller.is_admin,
         initial=initial,
     )
     if port.hypervisor_network:  # which gives addresses itself

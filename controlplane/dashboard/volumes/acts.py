@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import TypeVar
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -34,13 +35,13 @@ from servers.volumes.services.volumes import volume_delete, volume_extend, volum
 S = TypeVar("S", bound=StrEnum)
 
 
-def _done(request: HttpRequest, volume_id: uuid.UUID, act: Callable[[], str]) -> HttpResponse:
-    """Say what was begun, or the refusal, above the volume's page."""
+def act_done(request: HttpRequest, act: Callable[[], str], page_name: str, **of_what: uuid.UUID) -> HttpResponse:
+    """To this page, which says what was begun, or why not."""
     try:
         messages.success(request, act(), extra_tags="good")
     except KilonovaError as error:
         messages.error(request, refusal_text(error), extra_tags="bad")
-    return redirect("volume", volume_id=volume_id)
+    return HttpResponseRedirect(reverse(page_name, kwargs=of_what))
 
 
 @require_POST
@@ -55,7 +56,7 @@ def volume_attach_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUI
         instance_act(caller=caller, instance_id=_instance(request), action=ATTACH_VOLUME.name, arguments=arguments)
         return _("The instance is getting the volume.")
 
-    return _done(request, volume_id, act)
+    return act_done(request, act, "volume", volume_id=volume_id)
 
 
 @require_POST
@@ -68,7 +69,7 @@ def volume_detach_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUI
         instance_act(caller=caller, instance_id=_instance(request), action=DETACH_VOLUME.name, arguments=arguments)
         return _("The guest is asked to let go of the volume.")
 
-    return _done(request, volume_id, act)
+    return act_done(request, act, "volume", volume_id=volume_id)
 
 
 def _instance(request: HttpRequest) -> uuid.UUID:
@@ -91,7 +92,7 @@ def volume_extend_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUI
         volume = volume_extend(caller=caller, volume_id=volume_id, size_gib=int(text))
         return _("%(volume)s is growing to %(size)s GiB.") % {"volume": volume, "size": int(text)}
 
-    return _done(request, volume_id, act)
+    return act_done(request, act, "volume", volume_id=volume_id)
 
 
 @require_POST
@@ -104,7 +105,7 @@ def volume_snapshot_view(request: HttpRequest, caller: Caller, volume_id: uuid.U
         made = snapshot_create(caller=caller, request=wanted)
         return _("Snapshot %(name)s is being taken.") % {"name": made}
 
-    return _done(request, volume_id, act)
+    return act_done(request, act, "volume", volume_id=volume_id)
 
 
 @require_POST
@@ -119,7 +120,7 @@ def volume_retype_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUI
             return _("%(volume)s is being copied into a pool of its new type.") % {"volume": volume}
         return _("%(volume)s is of type %(type)s now.") % {"volume": volume, "type": volume.volume_type}
 
-    return _done(request, volume_id, act)
+    return act_done(request, act, "volume", volume_id=volume_id)
 
 
 @require_POST
@@ -131,7 +132,7 @@ def volume_upload_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUI
         made = volume_upload(caller=caller, volume_id=volume_id, name=request.POST.get("name", "").strip())
         return _("Image %(name)s is being made of it; it is under Images.") % {"name": made.image.name}
 
-    return _done(request, volume_id, act)
+    return act_done(request, act, "volume", volume_id=volume_id)
 
 
 @require_POST
@@ -146,7 +147,7 @@ def volume_revert_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUI
         volume = volume_revert(caller=caller, volume_id=volume_id, snapshot_id=snapshot_id)
         return _("%(volume)s goes back to its snapshot.") % {"volume": volume}
 
-    return _done(request, volume_id, act)
+    return act_done(request, act, "volume", volume_id=volume_id)
 
 
 @require_POST
@@ -161,7 +162,7 @@ def volume_transfer_view(request: HttpRequest, caller: Caller, volume_id: uuid.U
             "word": offer.word,
         }
 
-    return _done(request, volume_id, act)
+    return act_done(request, act, "volume", volume_id=volume_id)
 
 
 @require_POST
@@ -174,7 +175,7 @@ def volume_transfer_end_view(request: HttpRequest, caller: Caller, volume_id: uu
             transfer_delete(caller=caller, transfer_id=offer.pk)
         return _("The offer is over. The volume stays here.")
 
-    return _done(request, volume_id, act)
+    return act_done(request, act, "volume", volume_id=volume_id)
 
 
 @require_POST
@@ -219,7 +220,7 @@ def snapshot_delete_view(request: HttpRequest, caller: Caller, snapshot_id: uuid
         snapshot_delete(caller=caller, snapshot_id=snapshot_id, is_forced=request.POST.get("force") == "1")
         return _("Snapshot %(name)s is being deleted.") % {"name": snapshot}
 
-    return _done(request, snapshot.volume_id, act)
+    return act_done(request, act, "volume", volume_id=snapshot.volume_id)
 
 
 @require_POST
@@ -232,7 +233,7 @@ def volume_reset_view(request: HttpRequest, caller: Caller, volume_id: uuid.UUID
         volume = volume_reset_state(volume_id=volume_id, state=state_asked(request, VolumeState))
         return _("%(name)s is %(state)s now.") % {"name": volume, "state": _(volume.state)}
 
-    return _done(request, volume_id, act)
+    return act_done(request, act, "volume", volume_id=volume_id)
 
 
 @require_POST
@@ -245,7 +246,7 @@ def snapshot_reset_view(request: HttpRequest, caller: Caller, snapshot_id: uuid.
         after = snapshot_reset_state(snapshot_id=snapshot_id, state=state_asked(request, VolumeSnapshotState))
         return _("%(name)s is %(state)s now.") % {"name": after, "state": _(after.state)}
 
-    return _done(request, snapshot.volume_id, act)
+    return act_done(request, act, "volume", volume_id=snapshot.volume_id)
 
 
 def state_asked(request: HttpRequest, states: type[S]) -> S:

@@ -1,7 +1,6 @@
 """Pages of the backups of volumes: copies in the store, which outlive what they were made of."""
 
 import uuid
-from collections.abc import Callable
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -10,10 +9,10 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.form_saved import changed_text, form_saved
 from controlplane.dashboard.lists.pages import list_response
 from controlplane.dashboard.pages import page, show
-from controlplane.dashboard.volumes.acts import state_asked
+from controlplane.dashboard.volumes.acts import act_done, state_asked
 from controlplane.dashboard.volumes.backup_listing import VOLUME_BACKUPS
 from controlplane.dashboard.volumes.copy_forms import BackupEditForm, RestoreForm
 from controlplane.identity.domain import Caller
@@ -83,15 +82,14 @@ def backup_edit(request: HttpRequest, caller: Caller, backup_id: uuid.UUID) -> H
     backup = backup_get(caller=caller, backup_id=backup_id)
     initial = BackupEditForm.initial_of(backup)
     form = BackupEditForm(request.POST if request.method == "POST" else None, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        try:
-            backup_update(caller=caller, backup_id=backup.pk, changes=form.changes())
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            said = _("%(name)s was changed.") % {"name": form.cleaned_data["name"] or backup.pk}
-            messages.success(request, said, extra_tags="good")
-            return redirect("volume-backups")
+    changed = form_saved(
+        request,
+        form,
+        lambda: backup_update(caller=caller, backup_id=backup.pk, changes=form.changes()),
+        changed_text,
+    )
+    if changed is not None:
+        return redirect("volume-backups")
     return show(request, caller, "dashboard/volumes/backup_edit.html", SECTION, form=form, backup=backup)
 
 
@@ -102,16 +100,14 @@ def backup_restore_view(request: HttpRequest, caller: Caller, backup_id: uuid.UU
     backup = backup_get(caller=caller, backup_id=backup_id)
     volumes = volumes_restorable(caller=caller, backup=backup)
     form = RestoreForm(request.POST if request.method == "POST" else None, volumes=volumes)
-    if request.method == "POST" and form.is_valid():
-        try:
-            volume_id = uuid.UUID(form.cleaned_data["volume"])
-            volume = backup_restore(caller=caller, backup_id=backup.pk, volume_id=volume_id)
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            said = _("%(volume)s is getting what backup %(backup)s has.") % {"volume": volume, "backup": backup}
-            messages.success(request, said, extra_tags="good")
-            return redirect("volume", volume_id=volume.pk)
+    volume = form_saved(
+        request,
+        form,
+        lambda: backup_restore(caller=caller, backup_id=backup.pk, volume_id=uuid.UUID(form.cleaned_data["volume"])),
+        lambda row: _("%(volume)s is getting what backup %(backup)s has.") % {"volume": row, "backup": backup},
+    )
+    if volume is not None:
+        return redirect("volume", volume_id=volume.pk)
     context = {
         "form": form,
         "backup": backup,
@@ -132,7 +128,7 @@ def backup_delete_view(request: HttpRequest, caller: Caller, backup_id: uuid.UUI
         delete(caller=caller, backup_id=backup_id)
         return _("Backup %(name)s is being deleted.") % {"name": backup}
 
-    return _done(request, act)
+    return act_done(request, act, SECTION)
 
 
 @require_POST
@@ -145,13 +141,4 @@ def backup_reset_view(request: HttpRequest, caller: Caller, backup_id: uuid.UUID
         after = backup_reset_state(backup_id=backup_id, state=state_asked(request, BackupState))
         return _("%(name)s is %(state)s now.") % {"name": after, "state": _(after.state)}
 
-    return _done(request, act)
-
-
-def _done(request: HttpRequest, act: Callable[[], str]) -> HttpResponse:
-    """Back to the list, with what was done or why not."""
-    try:
-        messages.success(request, act(), extra_tags="good")
-    except KilonovaError as error:
-        messages.error(request, refusal_text(error), extra_tags="bad")
-    return redirect("volume-backups")
+    return act_done(request, act, SECTION)

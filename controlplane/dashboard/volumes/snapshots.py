@@ -2,20 +2,17 @@
 
 import uuid
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.form_saved import changed_text, form_saved
 from controlplane.dashboard.lists.pages import list_response
 from controlplane.dashboard.pages import page, show
 from controlplane.dashboard.volumes.copy_forms import SnapshotEditForm
 from controlplane.dashboard.volumes.snapshot_listing import VOLUME_SNAPSHOTS
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import KilonovaError
 from servers.volumes.selectors.volumes import snapshot_get
 from servers.volumes.services.snapshots import snapshot_update
 
@@ -36,14 +33,13 @@ def snapshot_edit(request: HttpRequest, caller: Caller, snapshot_id: uuid.UUID) 
     snapshot = snapshot_get(caller=caller, snapshot_id=snapshot_id)
     initial = SnapshotEditForm.initial_of(snapshot)
     form = SnapshotEditForm(request.POST if request.method == "POST" else None, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        try:
-            snapshot_update(caller=caller, snapshot_id=snapshot.pk, changes=form.changes())
-        except KilonovaError as error:
-            errors_add(form, error, {})
-        else:
-            said = _("%(name)s was changed.") % {"name": form.cleaned_data["name"] or snapshot.pk}
-            messages.success(request, said, extra_tags="good")
-            return redirect("volume", volume_id=snapshot.volume_id)
+    changed = form_saved(
+        request,
+        form,
+        lambda: snapshot_update(caller=caller, snapshot_id=snapshot.pk, changes=form.changes()),
+        changed_text,
+    )
+    if changed is not None:
+        return redirect("volume", volume_id=snapshot.volume_id)
     context = {"form": form, "snapshot": snapshot}
     return show(request, caller, "dashboard/volumes/snapshot_edit.html", SECTION, **context)

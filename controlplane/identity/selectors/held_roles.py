@@ -34,7 +34,7 @@ Plain joins and no EXISTS: of that PostgreSQL may make a table of all members of
 """
 
 
-# Each page asks for it.
+# Each page asks for it: prepared, it takes 5 % to 9 % less CPU than by the ORM (own_projects.py says of what).
 _ROLES_IN_PROJECT = PreparedStatement(
     "identity_roles_in_project",
     lambda: (

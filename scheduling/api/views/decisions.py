@@ -12,17 +12,18 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
+from controlplane.identity.api.operator_filters import OperatorFilters
 from controlplane.kernel.errors import Invalid, NotFound
 from controlplane.kernel.ids import parse_uuid
 from scheduling.api.serializers.decisions import DecisionDetailOutput, DecisionOutput, ReplayOutput
 from scheduling.decisions.selectors.decisions import decision_get, decision_list, decision_why_not
 from scheduling.decisions.selectors.report import explanation_report
 from scheduling.decisions.services.replay import decision_replay
-from scheduling.filtersets_decision import DecisionFilterSet, OperatorDecisionFilterSet
+from scheduling.filtersets_decision import decision_filters
 from scheduling.models import SchedulingDecision
 
 
-class DecisionViewSet(GenericViewSet[SchedulingDecision]):
+class DecisionViewSet(OperatorFilters, GenericViewSet[SchedulingDecision]):
     """Decisions of the caller's project; admins see all, with hosts, numbers and scores."""
 
     policy = {
@@ -35,13 +36,7 @@ class DecisionViewSet(GenericViewSet[SchedulingDecision]):
     serializer_class = DecisionOutput
     lookup_value_regex = "[0-9a-fA-F-]{32,36}"
     ordering_fields = ["created_at", "duration_us", "host_count", "instance_count"]
-
-    @property
-    def filterset_class(self) -> type[DecisionFilterSet]:
-        """Tenants cannot filter by host: the answer would reveal where their instances run."""
-        if getattr(self, "swagger_fake_view", False) or caller_of(self.request).sees_all:
-            return OperatorDecisionFilterSet
-        return DecisionFilterSet
+    filters_for = staticmethod(decision_filters)
 
     def get_queryset(self) -> QuerySet[SchedulingDecision]:
         """What the caller may see."""

@@ -13,6 +13,7 @@ from rest_framework.reverse import reverse
 from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
+from controlplane.identity.api.operator_filters import OperatorFilters
 from controlplane.infra.api.identifiers import uuid_in_path
 from controlplane.kernel.errors import Forbidden
 from servers.api.query_flags import flag_in_query
@@ -35,7 +36,7 @@ from servers.api.views.instance_again import InstanceAgain
 from servers.api.views.instance_interfaces import InstanceInterfaces
 from servers.api.views.instance_volumes import InstanceVolumes
 from servers.api.views.instance_watching import InstanceWatching
-from servers.filtersets_instance import InstanceFilterSet, instance_filters
+from servers.filtersets_instance import instance_filters
 from servers.filtersets_pending import pending_matching
 from servers.instances.actions.lifecycle import CREATE, DELETE, SCHEDULE_AGAIN
 from servers.instances.actions.record import RESET_STATE, UPDATE
@@ -78,6 +79,7 @@ OPERATOR_ORDERINGS = [*ORDERINGS, "host"]
 
 
 class InstanceViewSet(
+    OperatorFilters,
     InstanceWatching,
     InstanceGuestPassword,
     InstanceInterfaces,
@@ -113,19 +115,12 @@ class InstanceViewSet(
     }
     queryset = Instance.objects.none()
     serializer_class = InstanceOutput
-
-    @property
-    def filterset_class(self) -> type[InstanceFilterSet]:
-        """Only operators may filter by host."""
-        return instance_filters(is_admin=self._shows_hosts())
+    filters_for = staticmethod(instance_filters)
 
     @property
     def ordering_fields(self) -> list[str]:
         """Only operators may sort by host: an order of hosts would tell tenants which instances share one."""
-        return OPERATOR_ORDERINGS if self._shows_hosts() else ORDERINGS
-
-    def _shows_hosts(self) -> bool:
-        return getattr(self, "swagger_fake_view", False) or caller_of(self.request).sees_all
+        return OPERATOR_ORDERINGS if self.asks_as_operator else ORDERINGS
 
     @extend_schema(parameters=[OpenApiParameter("all_projects", OpenApiTypes.BOOL, description="Admins only.")])
     def list(self, request: Request) -> Response:

@@ -10,10 +10,11 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from controlplane.identity.api.callers import caller_of
+from controlplane.identity.api.operator_filters import OperatorFilters
 from controlplane.infra.api.identifiers import uuid_in_path
 from servers.api.serializers.ports import PortChange, PortInput, PortOutput
 from servers.api.views.tags import TaggedViewSet
-from servers.filtersets_network import PortFilterSet, port_filters
+from servers.filtersets_network import port_filters
 from servers.models import Port
 from servers.networks.domain.ports import PortRequest
 from servers.networks.selectors.networks import owner_of
@@ -23,7 +24,7 @@ from servers.networks.services.port_changes import port_delete, port_update
 from servers.networks.services.ports import ports_create
 
 
-class PortViewSet(TaggedViewSet, ReadOnlyModelViewSet[Port]):
+class PortViewSet(OperatorFilters, TaggedViewSet, ReadOnlyModelViewSet[Port]):
     """Ports of the project, and those that others have in its networks; all for admins."""
 
     policy = {
@@ -40,12 +41,7 @@ class PortViewSet(TaggedViewSet, ReadOnlyModelViewSet[Port]):
     queryset = Port.objects.none()
     serializer_class = PortOutput
     ordering_fields = ["name", "created_at"]
-
-    @property
-    def filterset_class(self) -> type[PortFilterSet]:
-        """Only operators may filter by host."""
-        is_drawn = getattr(self, "swagger_fake_view", False)
-        return port_filters(is_admin=is_drawn or caller_of(self.request).sees_all)
+    filters_for = staticmethod(port_filters)
 
     def get_queryset(self) -> QuerySet[Port]:
         """What the caller may see."""

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from controlplane.identity.api.callers import caller_of
+from controlplane.identity.api.operator_filters import OperatorFilters
 from controlplane.infra.api.identifiers import uuid_in_path
 from servers.api.serializers.routers import (
     RouterChangeInput,
@@ -20,7 +21,7 @@ from servers.api.serializers.routers import (
     RouterOutput,
 )
 from servers.api.views.tags import TaggedViewSet
-from servers.filtersets_network import RouterFilterSet, router_filters
+from servers.filtersets_network import router_filters
 from servers.models import Router
 from servers.networks.selectors.routers import router_get, routers_visible
 from servers.networks.selectors.tags import TaggedKind
@@ -29,7 +30,7 @@ from servers.networks.services.router_legs import router_interface_add, router_i
 from servers.networks.services.routers import router_create, router_delete, router_update
 
 
-class RouterViewSet(TaggedViewSet, ReadOnlyModelViewSet[Router]):
+class RouterViewSet(OperatorFilters, TaggedViewSet, ReadOnlyModelViewSet[Router]):
     """They join subnets with one another and, by their gateways, with external networks."""
 
     policy = {
@@ -49,12 +50,7 @@ class RouterViewSet(TaggedViewSet, ReadOnlyModelViewSet[Router]):
     queryset = Router.objects.none()
     serializer_class = RouterOutput
     ordering_fields = ["name", "created_at"]
-
-    @property
-    def filterset_class(self) -> type[RouterFilterSet]:
-        """Only operators may filter by host."""
-        is_drawn = getattr(self, "swagger_fake_view", False)
-        return router_filters(is_admin=is_drawn or caller_of(self.request).sees_all)
+    filters_for = staticmethod(router_filters)
 
     def get_queryset(self) -> QuerySet[Router]:
         """What the caller may see."""

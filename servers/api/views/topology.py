@@ -8,7 +8,10 @@ from rest_framework.views import APIView
 from controlplane.identity.api.callers import caller_of
 from controlplane.infra.api.identifiers import uuid_in_path
 from servers.api.serializers.topology import TopologyOutput, topology_output
-from servers.networks.selectors.network_topology import network_topology, router_topology
+from servers.networks.selectors.network_topology import MAX_SUBNETS, network_topology, router_topology
+from servers.networks.selectors.networks import network_get
+from servers.networks.selectors.routers import router_get
+from servers.networks.selectors.subnets import subnets_in
 
 
 class NetworkTopologyView(APIView):
@@ -20,7 +23,10 @@ class NetworkTopologyView(APIView):
     def get(self, request: Request, pk: str) -> Response:
         """Says what the network hangs on, and up to 200 routers and guests on it."""
         network_id = uuid_in_path(pk, what="Network")
-        return Response(topology_output(network_topology(caller=caller_of(request), network_id=network_id)))
+        caller = caller_of(request)
+        network = network_get(caller=caller, network_id=network_id)
+        subnets = list(subnets_in(caller, network.pk)[:MAX_SUBNETS])
+        return Response(topology_output(network_topology(caller=caller, network=network, subnets=subnets)))
 
 
 class RouterTopologyView(APIView):
@@ -32,4 +38,5 @@ class RouterTopologyView(APIView):
     def get(self, request: Request, pk: str) -> Response:
         """Says what the router leads to, and up to 200 networks that it joins."""
         router_id = uuid_in_path(pk, what="Router")
-        return Response(topology_output(router_topology(caller=caller_of(request), router_id=router_id)))
+        router = router_get(caller=caller_of(request), router_id=router_id)
+        return Response(topology_output(router_topology(router)))

@@ -1,5 +1,6 @@
 """What hangs on what, of one network or one router: outside, routers, networks, guests. Pages draw it, /api/ lists it.
 
+Whoever asks has read the network or the router, and so knows that the caller may see it.
 The caller sees in it what he sees elsewhere: routers and guests of his project, and what others have in his networks.
 """
 
@@ -9,10 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from controlplane.identity.domain import Caller
-from servers.models import Network, Port, Router
-from servers.networks.selectors.networks import network_get
-from servers.networks.selectors.routers import gateway_of, legs_of, router_get
-from servers.networks.selectors.subnets import subnets_visible
+from servers.models import Network, Port, Router, Subnet
+from servers.networks.selectors.routers import gateway_of, legs_of
 from servers.networks.selectors.topology import (
     MAX_PORTS,
     JoinedPort,
@@ -53,22 +52,22 @@ class TopologyNode:
     more: int = 0
 
 
-def network_topology(*, caller: Caller, network_id: uuid.UUID, limit: int = MAX_PORTS) -> TopologyNode:
-    """From outside in: what the network's first router leads to, that router, the network, and on it up to `limit`
-    other routers and guests. As many queries whatever hangs there. Raises NetworkNotFound.
+def network_topology(
+    *, caller: Caller, network: Network, subnets: Sequence[Subnet], limit: int = MAX_PORTS
+) -> TopologyNode:
+    """From outside in: what the network's first router leads to, that router, the network with these subnets, and on it
+    up to `limit` other routers and guests. As many queries whatever hangs there.
     """
-    network = network_get(caller=caller, network_id=network_id)
     routers = routers_joined(caller, network.pk, limit + 1)
     others = [_router_node(one) for one in routers[1:]]
     guests, guest_count = guests_joined(caller, network.pk, limit)
     on_it = (*others, *(_guest_node(one) for one in guests))[:limit]
     other_count = max(0, router_count(caller, network.pk) - 1)
-    subnets = subnets_visible(caller).filter(network=network.pk).order_by("created_at", "pk")
     own = TopologyNode(
         TopologyKind.NETWORK,
         network.pk,
         network.name,
-        cidrs=tuple(subnets.values_list("cidr", flat=True)[:MAX_SUBNETS]),
+        cidrs=tuple(one.cidr for one in subnets[:MAX_SUBNETS]),
         children=on_it,
         more=max(0, other_count + guest_count - len(on_it)),
     )
@@ -77,9 +76,10 @@ def network_topology(*, caller: Caller, network_id: uuid.UUID, limit: int = MAX_
     return _below_outside(routers[0].router, routers[0].gateway, _router_node(routers[0], own))
 
 
-def router_topology(*, caller: Caller, router_id: uuid.UUID, limit: int = MAX_PORTS) -> TopologyNode:
-    """What the router leads to, the router, and up to `limit` networks that it joins. Raises RouterNotFound."""
-    router = router_get(caller=caller, router_id=router_id)
+def router_topology(router: Router, *, limit: int = MAX_PORTS) -> TopologyNode:
+    """What the router leads to, the router, and up to `limit` networks that it joins. No query of one that
+    `router_get` has read.
+    """
     legs = legs_of(router)
     joined = tuple(
         TopologyNode(TopologyKind.NETWORK, leg.network_id, leg.network_name, tuple(leg.addresses))

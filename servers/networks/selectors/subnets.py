@@ -19,6 +19,11 @@ def subnets_visible(caller: Caller | None) -> QuerySet[Subnet]:
     return Subnet.objects.filter(Q(network__project_id=caller.project_id) | Q(network__is_shared=True))
 
 
+def subnets_in(caller: Caller, network_id: uuid.UUID) -> QuerySet[Subnet]:
+    """The subnets of a network that the caller may know of, the oldest first."""
+    return subnets_visible(caller).filter(network=network_id).order_by("created_at", "pk")
+
+
 def subnets_shown(caller: Caller | None) -> QuerySet[Subnet]:
     """The same with the number of addresses that ports have (`addresses_used`)."""
     return subnets_visible(caller).annotate(addresses_used=Count("allocations")).order_by("created_at", "pk")

@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 from servers.models import Instance, Network, Port
 from servers.networks.domain.names import PortOwner
 from servers.networks.selectors.network_topology import network_topology, router_topology
+from servers.networks.selectors.routers import router_get
 from servers.networks.services.floating_ips import Target, floating_ip_create
 from servers.networks.services.router_legs import router_interface_add
 from servers.networks.services.routers import router_create
@@ -109,11 +110,11 @@ def test_what_is_over_the_bound_is_a_number(crowd):
     edge(crowd.member, public, blue)
     for number in range(4):
         guest(crowd.member, blue, f"web-{number}")
-    whole = network_topology(caller=crowd.member, network_id=blue.network_id, limit=3)
+    whole = network_topology(caller=crowd.member, network=blue.network, subnets=[blue], limit=3)
     net = whole.children[0].children[0]
     assert ([one.name for one in net.children], net.more) == (["web-0", "web-1", "web-2"], 1)
     wide = edge(crowd.member, public, *(routing.inside(crowd.member, f"10.9.{one}.0/24") for one in range(3)))
-    legs = router_topology(caller=crowd.member, router_id=wide.pk, limit=2).children[0]
+    legs = router_topology(router_get(caller=crowd.member, router_id=wide.pk), limit=2).children[0]
     assert (len(legs.children), legs.more) == (2, 1)
 
 
