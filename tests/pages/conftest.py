@@ -4,11 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.template.base import Variable, VariableDoesNotExist
 from django.test import Client
 
 from controlplane.identity.domain import Caller
 from controlplane.identity.models import User
+from tests.fixtures.remembering import remembered
 from tests.worlds.cloud import People, cloud
 
 OURS = ("controlplane", "servers", "scheduling", "placement", "computeagent")
@@ -42,7 +44,15 @@ def people(db: None) -> People:
 def as_person() -> Callable[[Caller], Client]:
     def logged_in(caller: Caller) -> Client:
         client = Client()
-        client.force_login(User.objects.get(pk=caller.user_id))
+        client.cookies[settings.SESSION_COOKIE_NAME] = session_of(caller)
         return client
 
     return logged_in
+
+
+@remembered
+def session_of(caller: Caller) -> str:
+    """The key of a session as a log-in of this person gives one."""
+    client = Client()
+    client.force_login(User.objects.get(pk=caller.user_id))
+    return client.cookies[settings.SESSION_COOKIE_NAME].value

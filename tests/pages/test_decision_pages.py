@@ -158,37 +158,36 @@ def test_refused_hosts_are_grouped_by_stage_and_reason(people: People, as_person
     assert reported == [("request_filters", "disabled", ["h2"]), ("placement", "disk_short", ["h1"])]
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ("?stage=placement", ["h1"]),
-        ("?reason=disabled", ["h2"]),
-        ("?name=H2", ["h2"]),
-        ("?stage=placement&name=h2", []),
-        ("?reason=nonsense", []),
-        ("?page=99", ["h2", "h1"]),
-    ],
-)
-def test_refused_hosts_are_filtered(query: str, names: list[str], people: People, as_person: AsPerson) -> None:
+def test_refused_hosts_are_filtered(people: People, as_person: AsPerson) -> None:
     service_disable(host="h2", reason="x")
     decision = unplaced(people)
     client = as_person(people.admin)
+    asked = {
+        "?stage=placement": ["h1"],
+        "?reason=disabled": ["h2"],
+        "?name=H2": ["h2"],
+        "?stage=placement&name=h2": [],
+        "?reason=nonsense": [],
+        "?page=99": ["h2", "h1"],
+    }
+    pages = {query: client.get(f"{address(decision)}{query}") for query in asked}
 
-    assert refused_names(shown(client, decision, query)) == names
-    assert ("No refused host matches" in client.get(f"{address(decision)}{query}").text) is not bool(names)
+    assert {query: refused_names(page.context) for query, page in pages.items()} == asked
+    empty = {query for query, page in pages.items() if "No refused host matches" in page.text}
+    assert empty == {query for query, names in asked.items() if not names}
 
 
 def test_refused_hosts_are_paged_through_htmx(people: People, as_person: AsPerson) -> None:
-    for number in range(40):
+    for number in range(25):
         host(f"more-{number:02}")
     decision = unplaced(people)
     client = as_person(people.admin)
 
     pages = [client.get(f"{address(decision)}?page={number}", headers=PART) for number in (1, 2)]
 
-    assert [len(refused_names(one.context)) for one in pages] == [25, 17]
+    assert [len(refused_names(one.context)) for one in pages] == [25, 2]
     assert "<html" not in pages[0].text
-    assert pages[1].context["refused_groups"][0].rule.hosts == 42
+    assert pages[1].context["refused_groups"][0].rule.hosts == 27
 
 
 def test_scores_are_sorted_by_weigher_host_and_rank(people: People, as_person: AsPerson) -> None:
@@ -316,7 +315,7 @@ def test_a_host_with_a_slash_or_question_mark_in_its_name_is_linked_to_its_own_p
 def test_a_large_decision_costs_the_queries_of_a_small_one(people: People, as_person: AsPerson) -> None:
     client = as_person(people.admin)
     small = [unplaced(people, "early"), decision_of(active(people.member, "early"))]
-    for number in range(60):
+    for number in range(25):  # more than stand on one page
         host(f"more-{number}")
     large = [unplaced(people, "late"), decision_of(active(people.member, "late"))]
 

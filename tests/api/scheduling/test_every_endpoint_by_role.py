@@ -15,6 +15,7 @@ from scheduling.fleet.services.aggregates import aggregate_create, aggregate_hos
 from scheduling.models import Aggregate, Cell, ComputeNode, HostMapping, SchedulingDecision, Service
 from scheduling.policies.services.policies import policy_create
 from servers.api import host_urls, schedule_urls
+from tests.fixtures.remembering import remembered
 from tests.services.scheduling.fleet.fleet_world import fleet, request
 from tests.worlds.cloud import flavor
 
@@ -83,18 +84,7 @@ def endpoints() -> Iterator[str]:
 @pytest.fixture
 def path() -> Callable[[str], str]:
     """The path of an endpoint, on things that are there."""
-    fleet(1)
-    flavor()
-    destinations_select(request=request(), inputs=scheduling_inputs())
-    ids: dict[str, Any] = {
-        "cell": Cell.objects.order_by("name").first(),
-        "host-mapping": HostMapping.objects.get(),
-        "service": Service.objects.get(),
-        "compute-node": ComputeNode.objects.get(),
-        "aggregate": _rack(),
-        "decision": SchedulingDecision.objects.get(),
-        "policy": policy_create(body={}),
-    }
+    ids = things()
 
     def made(endpoint: str) -> str:
         name = endpoint.partition(" ")[2]
@@ -115,6 +105,23 @@ def path() -> Callable[[str], str]:
         return reverse(name, kwargs={"pk": ids[found].pk} if has_id else None)
 
     return made
+
+
+@remembered
+def things() -> dict[str, Any]:
+    """A host, a decision, and one of all else that endpoints name by its id."""
+    fleet(1)
+    flavor()
+    destinations_select(request=request(), inputs=scheduling_inputs())
+    return {
+        "cell": Cell.objects.order_by("name").first(),
+        "host-mapping": HostMapping.objects.get(),
+        "service": Service.objects.get(),
+        "compute-node": ComputeNode.objects.get(),
+        "aggregate": _rack(),
+        "decision": SchedulingDecision.objects.get(),
+        "policy": policy_create(body={}),
+    }
 
 
 def _rack() -> Aggregate:

@@ -8,12 +8,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.models import Project
-from servers.models import BuildRequest
+from servers.models import BuildRequest, Instance
 from tests.fixtures.remembering import remembered
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
-MANY = 1200
+MANY = 1001
 
 
 @pytest.fixture
@@ -49,8 +49,9 @@ def requests(who: world.People, count: int, **body: Any) -> list[BuildRequest]:
 
 
 def test_more_than_a_thousand_are_all_counted_and_each_is_on_one_page(who: world.People) -> None:
-    made = {str(one.instance_uuid) for one in requests(who, MANY)}
-    made.add(str(world.active(who.member, "with a row").pk))
+    made = {str(world.active(who.member, "with a row").pk)}  # first: the conductor would give a row to those that wait
+    made |= {str(one.instance_uuid) for one in requests(who, MANY)}
+    assert Instance.objects.count() == 1
     client = world.client_of(who.member)
     listed: list[str] = []
     address = "/api/instances/?page_size=500"
@@ -73,7 +74,7 @@ def test_a_page_reads_only_its_own_bodies(who: world.People) -> None:
 
 def test_a_page_costs_the_same_queries_however_many_wait(who: world.People) -> None:
     client, costs = world.client_of(who.member), []
-    for count in (20, 400):
+    for count in (20, 60):
         requests(who, count)
         with CaptureQueriesContext(connection) as asked:
             client.get("/api/instances/?page_size=10")
@@ -81,34 +82,35 @@ def test_a_page_costs_the_same_queries_however_many_wait(who: world.People) -> N
     assert costs[0] == costs[1]
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        ("name=VM-1", 11),
-        ("name=100%25", 0),
-        ("status=build", 20),
-        ("status=ACTIVE", 0),
-        ("vm_state=building", 20),
-        ("flavor=m1.tiny", 20),
-        ("flavor=m1", 0),
-        ("image={image}", 20),
-        ("image={other}", 0),
-        ("reservation_id={reservation}", 20),
-        ("reservation_id={other}", 0),
-        ("request_id={request}", 20),
-        ("request_id=req-other", 0),
-        ("tag=web", 0),
-        ("name=vm-1&status=BUILD&vm_state=building", 11),
-        ("created_after=2020-01-01T00:00:00Z", 20),
-        ("created_before=2020-01-01T00:00:00Z", 0),
-        ("ordering=name&page_size=5", 20),
-    ],
-)
-def test_filters_of_a_list_hold_for_what_waits(who: world.People, query: str, found: int) -> None:
+FILTERS = {
+    "name=VM-1": 11,
+    "name=100%25": 0,
+    "status=build": 20,
+    "status=ACTIVE": 0,
+    "vm_state=building": 20,
+    "flavor=m1.tiny": 20,
+    "flavor=m1": 0,
+    "image={image}": 20,
+    "image={other}": 0,
+    "reservation_id={reservation}": 20,
+    "reservation_id={other}": 0,
+    "request_id={request}": 20,
+    "request_id=req-other": 0,
+    "tag=web": 0,
+    "name=vm-1&status=BUILD&vm_state=building": 11,
+    "created_after=2020-01-01T00:00:00Z": 20,
+    "created_before=2020-01-01T00:00:00Z": 0,
+    "ordering=name&page_size=5": 20,
+}
+
+
+def test_filters_of_a_list_hold_for_what_waits(who: world.People) -> None:
     one = requests(who, 20)[0]
     values = {"image": one.instance_body["image_id"], "other": uuid.uuid4(), "reservation": one.reservation_id}
-    asked = query.format(request=one.request_id, **values)
-    assert world.client_of(who.member).get(f"/api/instances/?{asked}").json()["count"] == found
+    client = world.client_of(who.member)
+    for query, found in FILTERS.items():
+        asked = query.format(request=one.request_id, **values)
+        assert client.get(f"/api/instances/?{asked}").json()["count"] == found, query
 
 
 @pytest.mark.parametrize("status", ["nonsense", "ACTIV", "%20ACTIVE%20x"])

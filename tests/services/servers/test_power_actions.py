@@ -30,7 +30,10 @@ IMAGE = {"properties": {"hw_qemu_guest_agent": "yes"}}
 
 
 def placed(who: world.People, state: VmState) -> Instance:
-    instance = world.active(who.member)
+    return brought(world.active(who.member), state)
+
+
+def brought(instance: Instance, state: VmState) -> Instance:
     Instance.objects.filter(pk=instance.pk).update(vm_state=state, image=instance.image | IMAGE)
     return instance
 
@@ -64,8 +67,9 @@ def test_action_has_its_task_while_it_runs_and_its_state_afterwards(rule: Action
 @pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])
 def test_action_is_refused_in_all_other_states_and_leaves_nothing(rule: ActionRule) -> None:
     who = world.cloud()
+    instance = world.active(who.member)
     for state in sorted(set(VmState) - rule.vm_states - {VmState.DELETED}):
-        instance = placed(who, state)
+        brought(instance, state)
         with pytest.raises(Conflict, match=rf"The instance is {state}"):
             ask(who.member, instance, rule.name)
     assert not Work.objects.filter(kind=rule.work).exists()
