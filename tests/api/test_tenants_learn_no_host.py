@@ -32,6 +32,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 FIRST, SECOND = "aa-planted-hypervisor", "zz-planted-hypervisor"
 NOBODYS = "no-such-host"
 """There are instances on the first host, so a filter that looked at hosts would tell it from this one."""
+NOT_BY_GET, ENOUGH = 405, 5
+"""A route that is not to be read answers so before it looks which row is meant: it is asked once."""
 PLANTED = re.compile("(?:aa|zz)-planted")
 ORDERINGS = ("host", "compute_node_uuid", "instances__host", "service__host", "decision_id", "hypervisor_hostname")
 TENANTS = ("member", "reader")
@@ -164,11 +166,13 @@ def test_no_answer_of_the_api_names_a_host(person: str, who: world.People) -> No
             asked = next((name for name in (FIRST, SECOND) if name in address), "")
             if places := _hidden(text, but=asked):
                 found[address] = places
-            if answer.status_code == 200 and not answer.streaming:
+            if answer.status_code == NOT_BY_GET:
+                break
+            if answer.status_code == 200 and not answer.streaming and named_to_admins <= ENOUGH:
                 named_to_admins += bool(_hidden(admin.get(address).content.decode()))
     assert found == {}
     assert opened > 30
-    assert named_to_admins > 5, "the same addresses name hosts to admins, so the walk looks at the right things"
+    assert named_to_admins > ENOUGH, "the same addresses name hosts to admins, so the walk looks at the right things"
 
 
 @pytest.mark.parametrize("person", WALKERS)
@@ -181,6 +185,8 @@ def test_no_page_names_a_host(person: str, who: world.People) -> None:
             asked = next((name for name in (FIRST, SECOND) if name in address), "")
             if places := _hidden(answer.content.decode(), but=asked):
                 found[address] = places
+            if answer.status_code == NOT_BY_GET:
+                break
     assert found == {}
     assert opened > 10
 

@@ -60,6 +60,12 @@ def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
     return node
 
 
+@cache
+def _parts(function: Callable[..., Any]) -> tuple[ast.AST, ...]:
+    """All of its definition, which many views come to."""
+    return tuple(ast.walk(_definition(function)))
+
+
 class _Reading:
     """Goes through functions of doors, each once."""
 
@@ -71,9 +77,8 @@ class _Reading:
         if function in self.seen:
             return
         self.seen.add(function)
-        node = _definition(function)
         here = _Place(function, owner or inspect.get_annotations(function).get("call"))
-        for part in ast.walk(node):
+        for part in _parts(function):
             match part:
                 case ast.Call():
                     self._call(part, here, is_method=owner is not None)
@@ -85,7 +90,7 @@ class _Reading:
                     self.facts.headers |= {here.text_of(left)} - {""}
                 case ast.Name() | ast.Attribute():
                     self._table(here.value_of(part))
-        if is_response(function.__annotations__.get("return")) and not all(_plain_returns(node, here)):
+        if is_response(function.__annotations__.get("return")) and not _returns_plainly(function):
             self.facts.has_others = True
 
     def _call(self, call: ast.Call, here: "_Place", *, is_method: bool) -> None:
@@ -129,7 +134,8 @@ class _Reading:
 
     def _table(self, value: object) -> None:
         """A table that describes itself, wherever it is named: a list's filters, actions."""
-        if isinstance(value, (type, CompiledSchema, SchemaVersions)):
+        # First what most names are: to ask a Protocol about each takes longer than all the rest.
+        if value is None or isinstance(value, (type, FunctionType, ModuleType, str, CompiledSchema, SchemaVersions)):
             return
         if isinstance(value, BodyDescribed):
             self.facts.bodies.append(value.body_schema)
@@ -222,20 +228,24 @@ def _read_by_argument(function: FunctionType) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _plain_returns(node: ast.FunctionDef, here: _Place) -> Iterator[bool]:
-    """Of each return, whether its answer is made by a method of the call or by a function that is read, too."""
+@cache
+def _returns_plainly(function: Callable[..., Any]) -> bool:
+    """Whether the answer of each return is made by a method of the call or by a function that is read, too."""
     made = {
         target.id: one.value
-        for one in ast.walk(node)
+        for one in _parts(function)
         if isinstance(one, ast.Assign)
         for target in one.targets
         if isinstance(target, ast.Name)
     }
+    here, node = _Place(function, None), _definition(function)
     inner = {part for one in node.body if isinstance(one, ast.FunctionDef) for part in ast.walk(one)}
-    for one in ast.walk(node):
-        if isinstance(one, ast.Return) and one not in inner:
-            value = made.get(one.value.id, one.value) if isinstance(one.value, ast.Name) else one.value
-            yield isinstance(value, ast.Call) and (
-                (isinstance(value.func, ast.Attribute) and getattr(value.func.value, "id", "") in _CALL)
-                or isinstance(here.value_of(value.func), FunctionType)
-            )
+
+    def is_plain(returned: ast.Return) -> bool:
+        value = made.get(returned.value.id, returned.value) if isinstance(returned.value, ast.Name) else returned.value
+        return isinstance(value, ast.Call) and (
+            (isinstance(value.func, ast.Attribute) and getattr(value.func.value, "id", "") in _CALL)
+            or isinstance(here.value_of(value.func), FunctionType)
+        )
+
+    return all(is_plain(one) for one in _parts(function) if isinstance(one, ast.Return) and one not in inner)

@@ -32,6 +32,8 @@ INTERPRETERS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "python", "
 EMPTY = gettext_noop("A cloud-config with nothing in it.")
 _STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+_MAX_DEPTH = 200
+"""Deeper than anybody writes. cloud-init gives up not far below, and libyaml takes the square of it in time."""
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -112,7 +114,7 @@ def _script(first: str) -> UserDataFinding:
 
 
 def _cloud_config(text: str) -> UserDataFinding:
-    """By its events alone: nothing is built of it, so neither depth nor aliases can cost anything."""
+    """By its events alone: nothing is built of it, so aliases cost nothing, and where it is too deep it is left."""
     try:
         return _judged(yaml.parse(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
@@ -141,6 +143,8 @@ def _judged(events: Iterable[yaml.Event]) -> UserDataFinding:
             return _no_mapping(event)
         nodes += depth == 1
         depth += isinstance(event, _STARTS)
+        if depth > _MAX_DEPTH:
+            return _no_yaml(f"it is nested more than {_MAX_DEPTH} levels deep", _line(event))
     if not nodes:
         return UserDataFinding(UserDataTone.WARN, EMPTY)
     if nodes == 2:

@@ -91,8 +91,8 @@ def instances(count: int, deleted_at: datetime | None) -> None:
 
 
 def test_instances_that_are_due_to_go_are_found_by_an_index() -> None:
-    instances(SIZES[1], None)
-    instances(SIZES[0], timezone.now())
+    instances(SIZES[0] * 2, None)
+    instances(SIZES[0] // 5, timezone.now())
     assert "instance_deleted" in plan_of("servers_instance", deleted_instances_prune)
 
 

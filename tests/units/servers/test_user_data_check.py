@@ -41,7 +41,10 @@ def test_nothing_is_said_of_none_and_too_much_is_said_first() -> None:
 
 
 def test_depth_and_aliases_cost_nothing() -> None:
-    assert user_data_findings("#cloud-config\na: " + "[" * 40_000)[0].tone is UserDataTone.BAD
+    (deep,) = user_data_findings("#cloud-config\na: " + "[" * 40_000)
+    assert (deep.tone, deep.line) == (UserDataTone.BAD, 2)
+    assert deep.sentence() == "Is no YAML: it is nested more than 200 levels deep."
+    assert user_data_findings("#cloud-config\na: " + "[" * 150 + "]" * 150)[0].tone is UserDataTone.GOOD
     bomb = "#cloud-config\na: &a [x, x]\n" + "".join(
         f"{name}: &{name} [*{before}, *{before}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
     )

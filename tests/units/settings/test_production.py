@@ -1,6 +1,5 @@
 """What production settings demand, believe and promise."""
 
-import json
 import os
 import subprocess
 import sys
@@ -8,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from tests.fixtures.settings_again import settings_again
 
 ROOT = Path(__file__).resolve().parents[3]
 GIVEN = {
@@ -15,12 +17,6 @@ GIVEN = {
     "DATABASE_URL": "postgres://kilonova@localhost/kilonova",
     "ALLOWED_HOSTS": "kn.example",
 }
-SHOWN = """
-import json
-import controlplane.settings.prod as prod
-names = [name for name in dir(prod) if name.startswith("SECURE_")]
-print(json.dumps({name: getattr(prod, name) for name in names}))
-"""
 
 
 def run(code: list[str], **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -31,10 +27,7 @@ def run(code: list[str], **environment: str) -> "subprocess.CompletedProcess[str
 
 
 def settings_with(**environment: str) -> dict[str, Any]:
-    found = run(["-c", SHOWN], **GIVEN, **environment)
-    assert found.returncode == 0, found.stderr
-    shown: dict[str, Any] = json.loads(found.stdout)
-    return shown
+    return settings_again("prod", ROOT, **{**GIVEN, **environment})
 
 
 def deploy_check(**environment: str) -> str:
@@ -44,16 +37,18 @@ def deploy_check(**environment: str) -> str:
 
 def test_database_must_be_given() -> None:
     """Otherwise a forgotten line means an empty SQLite file beside the code."""
-    found = run(["-c", SHOWN], **{name: value for name, value in GIVEN.items() if name != "DATABASE_URL"})
-    assert found.returncode != 0
-    assert "DATABASE_URL must be set" in found.stderr
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL must be set"):
+        settings_again("prod", ROOT, **{name: value for name, value in GIVEN.items() if name != "DATABASE_URL"})
 
 
 def test_keys_before_are_a_list_and_whole() -> None:
-    given = {**GIVEN, "SECRET_KEY_FALLBACKS": f"{'a' * 50}, {'b' * 50}"}
-    code = "import controlplane.settings.prod as prod; print(prod.SECRET_KEY_FALLBACKS)"
-    assert run(["-c", code], **given).stdout.strip() == str(["a" * 50, "b" * 50])
-    refused = run(["-c", code], **{**given, "SECRET_KEY_FALLBACKS": f"{'a' * 50},{'b' * 20}"})
+    keys = f"{'a' * 50}, {'b' * 50}"
+    assert settings_with(SECRET_KEY_FALLBACKS=keys)["SECRET_KEY_FALLBACKS"] == ["a" * 50, "b" * 50]
+
+
+def test_process_with_a_short_key_stops_and_does_not_show_it() -> None:
+    given = {**GIVEN, "SECRET_KEY_FALLBACKS": f"{'a' * 50},{'b' * 20}"}
+    refused = run(["-c", "import controlplane.settings.prod"], **given)
     assert refused.returncode != 0
     assert "SECRET_KEY_FALLBACKS must be keys of at least 50 characters" in refused.stderr
     assert "b" * 20 not in refused.stderr
@@ -61,7 +56,7 @@ def test_keys_before_are_a_list_and_whole() -> None:
 
 def test_header_of_a_proxy_is_believed_only_where_there_is_one() -> None:
     assert "SECURE_PROXY_SSL_HEADER" not in settings_with()
-    assert settings_with(TRUSTED_PROXIES="1")["SECURE_PROXY_SSL_HEADER"] == ["HTTP_X_FORWARDED_PROTO", "https"]
+    assert settings_with(TRUSTED_PROXIES="1")["SECURE_PROXY_SSL_HEADER"] == ("HTTP_X_FORWARDED_PROTO", "https")
 
 
 def test_https_is_promised_for_this_name_alone() -> None:
