@@ -12,7 +12,9 @@ CHOICES = [("", "None at all"), ("Europe/Berlin", "Berlin"), ('<"x">', "<b>bold<
 
 
 def html(widget: forms.Select, value: Any) -> str:
-    return re.sub(r">\s+<", "><", re.sub(r"\s+", " ", widget.render("zone", value, {"id": "id_zone", "required": True})))
+    return re.sub(
+        r">\s+<", "><", re.sub(r"\s+", " ", widget.render("zone", value, {"id": "id_zone", "required": True}))
+    )
 
 
 @pytest.mark.parametrize("value", [None, "", "Europe/Berlin", '<"x">', 7, "unknown"])
