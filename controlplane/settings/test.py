@@ -20,6 +20,8 @@ DATABASES = {"default": database(_SERVER if _SERVER.startswith("postgres") else 
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # A shared in-memory database cannot be in WAL; the rest of the options stays.
     DATABASES["default"]["OPTIONS"].pop("init_command")
+    # Tests make more different statements than the 128 that are kept by default, and each is dear for its triggers.
+    DATABASES["default"]["OPTIONS"]["cached_statements"] = 1000
     # Said aloud, since test runners know only Django's own backend by its name, and would make files for any other.
     DATABASES["default"]["TEST"] = {"NAME": ":memory:"}
 DATABASES["default"]["CONN_MAX_AGE"] = 0

@@ -136,12 +136,15 @@ def test_each_page_opens_for_those_it_is_meant_for(people: People, as_person: As
 
 def test_each_form_is_taken_from_those_it_is_meant_for(people: People, as_person: AsPerson) -> None:
     instance = active(people.member)
+    clients = {one: client_for(one, people, as_person) for one in PERSONS}
+    sessions = {one: dict(clients[one].cookies) for one in PERSONS}
 
     def post(path: str, person: str) -> int:
         """The status of the answer; what the form did is undone for the next one."""
         with transaction.atomic():
-            answer = client_for(person, people, as_person).post(address(path, instance), POSTS[path][0])
+            answer = clients[person].post(address(path, instance), POSTS[path][0])
             transaction.set_rollback(True)
+        clients[person].cookies.load(sessions[person])
         return answer.status_code
 
     found = {path: tuple(post(path, one) for one in PERSONS) for path in POSTS}

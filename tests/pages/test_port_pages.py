@@ -20,6 +20,7 @@ from servers.networks.services.floating_ips import Target, floating_ip_create
 from servers.networks.services.groups import security_group_create
 from servers.networks.services.router_legs import router_interface_add
 from servers.networks.services.routers import router_create
+from tests.fixtures.remembering import remembered
 from tests.worlds.cloud import People, active, client_of
 from tests.worlds.ports import network, subnet
 from tests.worlds.routing import carrying_host, guest_port, inside, outside
@@ -51,6 +52,11 @@ def carried(settings: Any) -> None:
 
 @pytest.fixture
 def world(people: People) -> World:
+    return with_ports(people)
+
+
+@remembered
+def with_ports(people: People) -> World:
     carrying_host("h3", "physnet1")
     public, own = outside(), inside(people.member, "10.1.0.0/24", "blue")
     router = router_create(caller=people.member, name="edge", external_network=public.pk)

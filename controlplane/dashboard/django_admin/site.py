@@ -1,5 +1,6 @@
 """The site of the admin: models by subject, plumbing apart, names for ids, and ways to the panel."""
 
+import functools
 import inspect
 from typing import Any
 
@@ -8,7 +9,8 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, path, reverse
+from django.urls import URLPattern, URLResolver, get_script_prefix, path, reverse
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -85,8 +87,34 @@ class PanelAdminSite(ControlPlaneSite):
         return TemplateResponse(request, "admin/plumbing.html", context)
 
     def _models_open_to(self, request: HttpRequest) -> dict[str, Any]:
-        apps = self._build_app_dict(request).values()
-        return {one["model"]._meta.label: one for app in apps for one in app["models"]}
+        """As Django does, which puts the two addresses of each table together anew for every page."""
+        found = {}
+        for model, model_admin in self._registry.items():
+            if not model_admin.has_module_permission(request):
+                continue
+            perms = model_admin.get_model_perms(request)
+            if any(perms.values()):
+                found[model._meta.label] = self._entry(model, perms)
+        return found
+
+    def _entry(self, model: type[Model], perms: dict[str, bool]) -> dict[str, Any]:
+        page = f"{self.name}:{model._meta.app_label}_{model._meta.model_name}"
+        is_seen = perms["view"] or perms["change"]
+        return {
+            "model": model,
+            "name": capfirst(model._meta.verbose_name_plural),
+            "object_name": model._meta.object_name,
+            "perms": perms,
+            "admin_url": _address(f"{page}_changelist", get_script_prefix()) if is_seen else None,
+            "add_url": _address(f"{page}_add", get_script_prefix()) if perms["add"] else None,
+            "view_only": not perms["change"],
+        }
+
+
+@functools.cache
+def _address(name: str, prefix: str) -> str:
+    """Of a page, below this prefix."""
+    return reverse(name)
 
 
 def _is_plumbing(entry: dict[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.long_select import LongSelect
 from controlplane.dashboard.pages import page, show
 from controlplane.identity.addresses import address_of
 from controlplane.identity.conf import identity_options
@@ -88,6 +89,7 @@ class TimeZoneForm(forms.Form):
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
         required=False,
+        widget=LongSelect,
         help_text=_("Pages show times in it, and read those that you type. Programs are always answered in UTC."),
     )
 
