@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from servers.models import Instance
 from tests.worlds.cloud import People, active, create, flavor, host, pump
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 OpenPage = Callable[..., Page]
 PHONE = {"width": 390, "height": 844}
 

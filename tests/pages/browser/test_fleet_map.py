@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.worlds.cloud import People, host
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 OpenPage = Callable[..., Page]
 
 

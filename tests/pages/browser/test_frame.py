@@ -38,6 +38,7 @@ def test_palette_finds_and_opens_by_keyboard(open_page: OpenPage, people: People
     page.wait_for_url(f"**/instances/{instance.pk}/")
 
 
+@pytest.mark.long
 def test_keys_go_to_pages_and_can_be_switched_off(open_page: OpenPage, people: People, complaints: list[str]) -> None:
     page = open_page()
     page.goto("/")
@@ -64,6 +65,7 @@ def test_keys_go_to_pages_and_can_be_switched_off(open_page: OpenPage, people: P
     assert complaints == []
 
 
+@pytest.mark.long
 def test_a_toast_takes_back_and_goes(open_page: OpenPage, people: People, complaints: list[str]) -> None:
     instance = active(people.member, "web-1")
     page = open_page()
@@ -78,6 +80,7 @@ def test_a_toast_takes_back_and_goes(open_page: OpenPage, people: People, compla
     assert complaints == []
 
 
+@pytest.mark.long
 def test_a_forms_call_follows_what_is_typed(open_page: OpenPage, people: People, complaints: list[str]) -> None:
     page = open_page("root")
     page.goto("/users/new/")
@@ -100,6 +103,7 @@ def test_menu_opens_on_a_phone_and_nothing_is_wider_than_it(open_page: OpenPage,
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.long
 def test_search_menu_and_undo_need_no_script(open_page: OpenPage, people: People) -> None:
     instance = active(people.member, "web-1")
     page = open_page(java_script_enabled=False)

@@ -88,6 +88,7 @@ def test_an_instance_deleted_while_one_looks_says_so(open_page: OpenPage) -> Non
     expect(page.get_by_text("Delete…")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_the_chosen_theme_wins_over_the_systems(open_page: OpenPage, complaints: list[str]) -> None:
     page = open_page(color_scheme="light")
     light = background(page)
@@ -123,6 +124,7 @@ def test_no_page_is_wider_than_a_phone(open_page: OpenPage, people: People, comp
     assert [one for one in complaints if "404" not in one] == []
 
 
+@pytest.mark.long
 def test_the_page_of_the_api_is_drawn(open_page: OpenPage, complaints: list[str]) -> None:
     page = open_page()
     page.goto("/api/docs/")
@@ -159,6 +161,7 @@ def test_without_javascript_an_instance_is_created_filtered_stopped_and_deleted(
     assert instance_of(Instance.objects.get().pk).task_state == "deleting"
 
 
+@pytest.mark.long
 def test_without_javascript_the_project_and_the_theme_are_switched(open_page: OpenPage, people: People) -> None:
     other = Project.objects.get(name="other")
     RoleAssignment.objects.create(user=User.objects.get(username="mary"), project=other, role="member")
@@ -176,6 +179,7 @@ def test_without_javascript_the_project_and_the_theme_are_switched(open_page: Op
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
 
+@pytest.mark.long
 def test_an_open_menu_survives_the_live_parts_and_is_used_by_keyboard(
     open_page: OpenPage, people: People, complaints: list[str]
 ) -> None:

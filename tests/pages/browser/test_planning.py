@@ -9,7 +9,7 @@ from scheduling.policies.selectors.policies import policy_get
 from scheduling.policies.services.policies import policy_create
 from tests.worlds.cloud import People
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 OpenPage = Callable[..., Page]
 
 
@@ -59,7 +59,6 @@ def test_a_trial_answers_below_the_form_and_keeps_what_was_filled_in(
     assert complaints == []
 
 
-@pytest.mark.long
 def test_no_page_is_wider_than_a_phone(open_page: OpenPage, people: People) -> None:
     policy = policy_create(body={"filters": ["RamFilter"]}, comment="x" * 300)
     page = open_page("root", viewport={"width": 390, "height": 844})

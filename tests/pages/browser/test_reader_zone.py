@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from controlplane.identity.models import User
 from tests.worlds.cloud import People
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 OpenPage = Callable[..., Page]
 
 
