@@ -1,6 +1,5 @@
 """Subscriptions: who gets which events. Each process caches what they want for two seconds."""
 
-import time
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -12,6 +11,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from controlplane.audit_log.recording.audited import audited
+from controlplane.infra.ttl_cache import TtlCache
 from controlplane.kernel.addresses import is_allowed, refusal
 from controlplane.kernel.errors import Conflict, InvalidFields, NotFound
 from controlplane.kernel.texts import phrase as _
@@ -24,37 +24,22 @@ REMEMBERED_S = 2.0
 MIN_SECRET_CHARS, MAX_SECRET_CHARS = 16, 200
 MAX_PATTERNS = 50
 
-
-class _Wanted:
-    """Patterns of all enabled webhooks. Old by REMEMBERED_S at most: a new one may miss the events of two seconds."""
-
-    def __init__(self) -> None:
-        self._patterns: frozenset[str] = frozenset()
-        self._until = 0.0
-
-    def patterns(self) -> frozenset[str]:
-        now = time.monotonic()
-        if now >= self._until:
-            rows = Webhook.objects.filter(enabled=True).order_by().values_list("events", flat=True)
-            self._patterns = frozenset(pattern for patterns in rows for pattern in patterns)
-            self._until = now + REMEMBERED_S
-        return self._patterns
-
-    def forget(self) -> None:
-        self._until = 0.0
-
-
-_WANTED = _Wanted()
+_wanted: TtlCache[frozenset[str]] = TtlCache()
 
 
 def patterns_wanted() -> frozenset[str]:
-    """What enabled webhooks want, up to two seconds ago. A query at most every two seconds."""
-    return _WANTED.patterns()
+    """What enabled webhooks want. Old by REMEMBERED_S at most: a new one may miss the events of two seconds."""
+    return _wanted.get(_patterns_of_webhooks, fresh_s=REMEMBERED_S)
 
 
 def patterns_forget() -> None:
     """Let the next question be asked of the database."""
-    _WANTED.forget()
+    _wanted.forget()
+
+
+def _patterns_of_webhooks() -> frozenset[str]:
+    rows = Webhook.objects.filter(enabled=True).order_by().values_list("events", flat=True)
+    return frozenset(pattern for patterns in rows for pattern in patterns)
 
 
 def is_wanted(event_type: str, patterns: Sequence[str] | frozenset[str]) -> bool:
