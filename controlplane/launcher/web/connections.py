@@ -128,6 +128,11 @@ class GuardedProtocol(HttpToolsProtocol):
         """Whether nobody hears any more what is sent."""
         return self.transport.is_closing()
 
+    @property
+    def has_much_unsent(self) -> bool:
+        """Whether more is to be sent than may wait in memory: who sends now waits until the peer takes some of it."""
+        return bool(self.flow.write_paused)
+
     def cut(self) -> None:
         """Close it, whatever is under way."""
         self.transport.abort()

@@ -8,11 +8,12 @@ says so), which begins with a line that only this installation can write.
 import asyncio
 import logging
 import secrets
+import socket
 import time
 import uuid
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, TypeVar
@@ -119,7 +120,9 @@ class ConsoleRelay:
                 self._holder = f"tcp:{address}:{server.sockets[0].getsockname()[1]}"
             else:
                 name = f"kilonova-consoles-{secrets.token_hex(8)}"
-                self._server = await asyncio.start_unix_server(self._arrived, f"\0{name}")
+                listener = socket.socket(socket.AF_UNIX)
+                listener.bind(_abstract(name))
+                self._server = await asyncio.start_unix_server(self._arrived, sock=listener)
                 self._holder = f"unix:{name}"
             self._checking = asyncio.create_task(self._check_all())
 
@@ -340,10 +343,21 @@ async def _pass_on(source: ConsoleEnd, target: ConsoleEnd, view_only: ViewOnly |
             return Ending.TARGET
 
 
+def _abstract(name: str) -> str:
+    """The address of an abstract UNIX socket. The loop takes it for a path: sockets are bound and connected here."""
+    return f"\0{name}"
+
+
 async def _reach(holder: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     kind, _, place = holder.partition(":")
     if kind == "unix":
-        return await asyncio.open_unix_connection(f"\0{place}", limit=2 * READ_BYTES)
+        with ExitStack() as if_failed:
+            connection = if_failed.enter_context(socket.socket(socket.AF_UNIX))
+            connection.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(connection, _abstract(place))
+            streams = await asyncio.open_unix_connection(sock=connection, limit=2 * READ_BYTES)
+            if_failed.pop_all()
+            return streams
     address, _, port = place.rpartition(":")
     return await asyncio.open_connection(address, int(port), limit=2 * READ_BYTES)
 

@@ -1,6 +1,5 @@
 """The processes of a web server: one listens and keeps the others running, which share its socket."""
 
-import asyncio
 import gc
 import logging
 import multiprocessing
@@ -14,6 +13,7 @@ from multiprocessing.context import ForkProcess
 from types import FrameType
 
 import uvicorn
+import uvloop
 from django.db import connections
 from django.urls import get_resolver
 
@@ -156,7 +156,7 @@ def _serve(options: WebServerOptions, listener: socket.socket, connections_allow
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    asyncio.run(_served(options, listener, connections_allowed))
+    uvloop.run(_served(options, listener, connections_allowed))
 
 
 async def _served(options: WebServerOptions, listener: socket.socket, connections_allowed: int) -> None:
