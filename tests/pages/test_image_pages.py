@@ -4,6 +4,7 @@
 import pytest
 from django.test import Client
 
+from controlplane.identity.models import Project
 from servers.models import Image, ImageMember, ImageTask
 from tests.worlds import cloud
 
@@ -157,6 +158,19 @@ def test_sharing_and_its_answer(who):
     stranger.post(f"/images/{made.pk}/edit/", form)
     text(stranger.post(f"/images/{made.pk}/delete/"), 403)
     assert Image.objects.get().name == "offer"
+
+
+def test_who_sees_all_projects_shares_with_one_by_its_name(who):
+    admin = browser(who.admin)
+    made = cloud.image("offer", visibility="shared", project_id=who.member.project_id)
+    name = Project.objects.get(pk=who.stranger.project_id).name
+    for unknown in ("nobody", str(made.pk)):
+        refused = admin.post(f"/images/{made.pk}/act/", {"act": "member-add", "project": unknown}, follow=True)
+        assert f"There is no project {unknown}." in text(refused)
+    admin.post(f"/images/{made.pk}/act/", {"act": "member-add", "project": name})
+    assert ImageMember.objects.get().project_id == who.stranger.project_id
+    admin.post(f"/images/{made.pk}/act/", {"act": "member-remove", "project": name})
+    assert not ImageMember.objects.exists()
 
 
 def test_only_admins_deactivate_and_publish(who):

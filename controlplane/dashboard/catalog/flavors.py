@@ -30,11 +30,10 @@ from controlplane.dashboard.lists.pages import list_response
 from controlplane.dashboard.pages import LONGEST_FILTER, filter_text, page, show
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
-from controlplane.identity.selectors import project_id_of_name, project_list
+from controlplane.identity.selectors import project_id_called, project_list
 from controlplane.identity.selectors.people import OFFERED
 from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import Conflict, InvalidFields, KilonovaError, NotFound
-from controlplane.kernel.ids import parse_uuid
 from servers.catalog.selectors.flavor import flavor_get, flavor_projects, flavors_visible
 from servers.catalog.services.flavor import (
     CHANGEABLE,
@@ -138,10 +137,8 @@ def flavor_room(request: HttpRequest, caller: Caller, flavor_id: uuid.UUID) -> H
 def flavor_access_view(request: HttpRequest, caller: Caller, flavor_id: uuid.UUID) -> HttpResponse:
     """Give it to a project, or take it back."""
     act, named = request.POST.get("act", ""), request.POST.get("project", "").strip()
-    project_id = parse_uuid(named) or project_id_of_name(named)
     try:
-        if project_id is None:
-            raise NotFound(gettext("There is no project %(name)s.") % {"name": named[:80]}, field="project")
+        project_id = project_id_called(named)
         if act == "remove":
             flavor_access_remove(flavor_id=flavor_id, project_id=project_id)
         else:

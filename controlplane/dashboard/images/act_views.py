@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from controlplane.dashboard.pages import page
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows, require
-from controlplane.identity.selectors import project_id_of_name
+from controlplane.identity.selectors import project_id_called
 from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import KilonovaError, NotFound
 from controlplane.kernel.ids import parse_uuid
@@ -57,9 +57,9 @@ def image_act_view(request: HttpRequest, caller: Caller, image_id: uuid.UUID) ->
     try:
         said = ACTS[name](request, caller, image_id)
         messages.success(request, said, extra_tags="good")
-    except NotFound:
-        raise
     except KilonovaError as error:
+        if isinstance(error, NotFound) and error.field is None:
+            raise
         messages.error(request, refusal_text(error), extra_tags="bad")
     return redirect("image", image_id=image_id)
 
@@ -106,9 +106,9 @@ def _reactivate(_request: HttpRequest, caller: Caller, image_id: uuid.UUID) -> s
 def _project(request: HttpRequest, caller: Caller) -> uuid.UUID:
     """By its id; by its name only for who may see all projects, so that nobody finds out which there are."""
     named = request.POST.get("project", "").strip()
+    if allows(caller, "projects:read"):
+        return project_id_called(named)
     found = parse_uuid(named)
-    if found is None and allows(caller, "projects:read"):
-        found = project_id_of_name(named)
     if found is None:
         raise KilonovaError(_("A project is named by its id, such as 6c07f5cc-7ae1-4f2e-8b6f-6ffbb5f2a2d0."))
     return found

@@ -12,8 +12,9 @@ from controlplane.dashboard.networks.tags import tags_field
 from controlplane.dashboard.ports.lines import Lines, address_of_line, addresses_of_lines, pair_of_line
 from controlplane.dashboard.ports.resource_lines import groups_by_name, resources_field
 from controlplane.identity.domain import Caller
-from controlplane.identity.selectors import project_list
-from controlplane.kernel.ids import parse_uuid
+from controlplane.identity.selectors import project_id_called
+from controlplane.infra.reader_texts import refusal_text
+from controlplane.kernel.errors import NotFound
 from servers.networks.domain.names import VnicType
 from servers.networks.domain.ports import PortRequest
 from servers.networks.selectors.networks import owner_of
@@ -208,11 +209,10 @@ class PortForm(PortEditForm):
         """Its id; None where none is named."""
         if not (named := self.cleaned_data["project"]):
             return None
-        wanted = {"pk": pk} if (pk := parse_uuid(named)) else {"name": named}
-        found = project_list().filter(**wanted).first()
-        if found is None:
-            raise forms.ValidationError(gettext("There is no project %(name)s.") % {"name": named})
-        return found.pk
+        try:
+            return project_id_called(named)
+        except NotFound as error:
+            raise forms.ValidationError(refusal_text(error)) from error
 
     def clean_security_groups(self) -> list[str]:
         """None, or some."""

@@ -20,6 +20,7 @@ from controlplane.identity.selectors.token_holder import TokenHolder, token_hold
 from controlplane.infra.db import uuid_value
 from controlplane.infra.prepared import PreparedQuery
 from controlplane.kernel.errors import Forbidden, NotFound
+from controlplane.kernel.ids import parse_uuid
 from controlplane.kernel.texts import phrase as _
 
 # Each create and each attach asks for these.
@@ -74,9 +75,16 @@ def project_list() -> QuerySet[Project]:
     return Project.objects.all()
 
 
-def project_id_of_name(name: str) -> uuid.UUID | None:
-    """The id of the project of this name, if there is one."""
-    return Project.objects.filter(name=name).values_list("pk", flat=True).first()
+def project_id_called(text: str) -> uuid.UUID:
+    """The id of the project of this id or name; an id goes before another project's name. One query, or two.
+
+    Raises NotFound, of the field `project`. It tells which projects there are: ask it for who may see them all.
+    """
+    project_id, pks = parse_uuid(text), Project.objects.values_list("pk", flat=True)
+    found = (project_id and pks.filter(pk=project_id).first()) or pks.filter(name=text).first()
+    if found is None:
+        raise NotFound(_("There is no project {project}.", project=text[:80]), field="project")
+    return found
 
 
 def quota_limits(*, project_id: uuid.UUID) -> QuotaLimits:

@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 from controlplane.identity.api.callers import caller_of
 from controlplane.infra.api.identifiers import uuid_in_path
 from servers.api.serializers.topology import TopologyOutput, topology_output
-from servers.networks.selectors.network_topology import MAX_SUBNETS, network_topology, router_topology
+from servers.networks.selectors.network_topology import network_topology, router_topology
 from servers.networks.selectors.networks import network_get
 from servers.networks.selectors.routers import router_get
 from servers.networks.selectors.subnets import subnets_in
@@ -25,7 +25,7 @@ class NetworkTopologyView(APIView):
         network_id = uuid_in_path(pk, what="Network")
         caller = caller_of(request)
         network = network_get(caller=caller, network_id=network_id)
-        subnets = list(subnets_in(caller, network.pk)[:MAX_SUBNETS])
+        subnets = subnets_in(caller, network.pk)
         return Response(topology_output(network_topology(caller=caller, network=network, subnets=subnets)))
 
 

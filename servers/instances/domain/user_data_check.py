@@ -33,7 +33,7 @@ EMPTY = gettext_noop("A cloud-config with nothing in it.")
 _STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _MAX_DEPTH = 200
-"""Deeper than anybody writes. cloud-init gives up not far below, and libyaml takes the square of it in time."""
+"""Deeper than anybody writes. libyaml takes the square of the depth in time; cloud-init's loader ends near 400."""
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

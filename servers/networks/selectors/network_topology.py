@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.db.models import QuerySet
+
 from controlplane.identity.domain import Caller
 from servers.models import Network, Port, Router, Subnet
 from servers.networks.selectors.routers import gateway_of, legs_of
@@ -53,10 +55,10 @@ class TopologyNode:
 
 
 def network_topology(
-    *, caller: Caller, network: Network, subnets: Sequence[Subnet], limit: int = MAX_PORTS
+    *, caller: Caller, network: Network, subnets: Sequence[Subnet] | QuerySet[Subnet], limit: int = MAX_PORTS
 ) -> TopologyNode:
-    """From outside in: what the network's first router leads to, that router, the network with these subnets, and on it
-    up to `limit` other routers and guests. As many queries whatever hangs there.
+    """From outside in: what the network's first router leads to, that router, the network with the first MAX_SUBNETS of
+    these, and on it up to `limit` other routers and guests. As many queries whatever hangs there.
     """
     routers = routers_joined(caller, network.pk, limit + 1)
     others = [_router_node(one) for one in routers[1:]]

@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.identity.domain import Role
 from controlplane.identity.models import GroupMember, GroupRole, Project, User, UserGroup
-from controlplane.identity.selectors import caller_for_user
+from controlplane.identity.selectors import caller_for_user, project_id_called
 from controlplane.identity.selectors.held_roles import roles_in
 from controlplane.identity.selectors.own_projects import (
     MAX_OFFERED,
@@ -18,7 +18,7 @@ from controlplane.identity.selectors.own_projects import (
     projects_of_user,
 )
 from controlplane.identity.services import project_create, project_update, role_grant, user_create
-from controlplane.kernel.errors import Forbidden
+from controlplane.kernel.errors import Forbidden, NotFound
 
 pytestmark = pytest.mark.django_db
 
@@ -100,3 +100,21 @@ def test_roles_are_those_of_the_user_and_of_the_groups(mary: User, projects: dic
     assert caller_for_user(user=mary, project_id=projects["a"].pk).roles == found["a"]
     with pytest.raises(Forbidden, match="You have no role there"):
         caller_for_user(user=mary, project_id=projects["d"].pk)
+
+
+def test_project_is_called_by_its_id_before_another_ones_name() -> None:
+    one = project_create(name="one")
+    other = project_create(name=str(one.pk))
+    assert project_id_called("one") == project_id_called(str(one.pk)) == one.pk
+    assert project_id_called(str(other.pk)) == other.pk
+    unknown = str(uuid.uuid4())
+    named_as_an_id = project_create(name=unknown)
+    assert project_id_called(unknown) == named_as_an_id.pk
+
+
+@pytest.mark.parametrize("called", ["", "nobody", "00000000-0000-0000-0000-00000000000a", "n" * 300])
+def test_project_that_is_not_there_is_refused_by_what_it_was_called(called: str) -> None:
+    project_create(name="one")
+    with pytest.raises(NotFound) as refused:
+        project_id_called(called)
+    assert (refused.value.field, refused.value.message) == ("project", f"There is no project {called[:80]}.")
