@@ -3,6 +3,7 @@
 from placement.services.aggregates import provider_aggregates_set
 from placement.services.audit import audit_inventory_usage
 from placement.services.claims import allocations_claim, allocations_free, allocations_move, allocations_reduce
+from placement.services.extend import allocations_extend
 from placement.services.inventories import inventory_put, inventory_remove, inventory_set
 from placement.services.locks import providers_lock
 from placement.services.names import standard_names_sync
@@ -13,6 +14,7 @@ from placement.services.traits import provider_status_disabled, provider_traits_
 
 __all__ = [
     "allocations_claim",
+    "allocations_extend",
     "allocations_free",
     "allocations_move",
     "allocations_reduce",

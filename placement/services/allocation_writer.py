@@ -15,6 +15,7 @@ from controlplane.kernel.errors import Conflict, KilonovaError
 from controlplane.kernel.texts import phrase as _
 from placement.domain import ConsumerState, Demand, broken_rule, capacity_error, demands_of
 from placement.domain.claim import InventoryKey
+from placement.models import Allocation
 from placement.selectors.usage import fleet_usage
 from placement.services.consumers import LockedConsumer
 from placement.services.counts import counts_claim, counts_leave
@@ -72,15 +73,23 @@ def allocations_rewrite(states: Sequence[ConsumerState], locked: Locked) -> None
 
     Raises NoCapacity; the caller's transaction must then be rolled back, for some changes may be made already.
     """
-    demands = demands_of(states)
-    changes = _changes(demands, locked)
-    gave = used_change(changes.values())
-    lost = [key for key in demands if _ids(key, locked) not in gave]
-    if lost:
-        raise _lost(lost, demands, locked)
+    _take(states, locked)
     _leave(states, locked)
     counts_claim(states, locked.consumers, locked.providers)
     _write(states, locked)
+
+
+def allocations_widen(state: ConsumerState, locked: Locked) -> None:
+    """Let a consumer hold its state instead of `locked.held`, which is what it holds of the same inventories. All else
+    it keeps, and it goes on counting where it counts.
+
+    Raises NoCapacity; the caller's transaction must then be rolled back.
+    """
+    _take([state], locked)
+    for one in locked.held:
+        row = {"consumer_id": one.consumer_id, "provider_id": one.provider_id, "resource_class_id": one.class_id}
+        Allocation.objects.filter(**row).delete()
+    _write([state], locked)
 
 
 def consumers_end(consumer_ids: Collection[int], held: Sequence[Held]) -> None:
@@ -89,6 +98,15 @@ def consumers_end(consumer_ids: Collection[int], held: Sequence[Held]) -> None:
     counts_leave(consumer_ids, {})
     in_run(_DELETE, consumer_ids, has_result=False)
     in_run(_END, consumer_ids, has_result=False)
+
+
+def _take(states: Sequence[ConsumerState], locked: Locked) -> None:
+    """Have the inventories give what is more than before, and take back what is less. Raises NoCapacity."""
+    demands = demands_of(states)
+    gave = used_change(_changes(demands, locked).values())
+    lost = [key for key in demands if _ids(key, locked) not in gave]
+    if lost:
+        raise _lost(lost, demands, locked)
 
 
 def _ids(key: InventoryKey, locked: Locked) -> tuple[int, int] | None:

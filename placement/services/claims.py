@@ -17,7 +17,7 @@ from placement.domain import Claim, check_claims
 from placement.domain.claim import Amounts, state_of
 from placement.models import Allocation, Consumer
 from placement.services.allocation_writer import class_ids, consumers_end, held_by
-from placement.services.consumers import consumers_lock
+from placement.services.consumers import consumer_touch, consumers_lock
 from placement.services.counts import counts_leave
 from placement.services.guard import Change, used_change
 from placement.services.locks import providers_touch
@@ -108,7 +108,7 @@ def _reduce(consumer_uuid: UUID, amounts: Amounts) -> None:
             row.update(used=one.used - amount)
     stays = {one.provider_id for one, amount in given.items() if amount < one.used}
     counts_leave(consumer_ids, dict.fromkeys(consumer_ids, stays))
-    Consumer.objects.filter(pk__in=consumer_ids).update(generation=F("generation") + 1, updated_at=Now())
+    consumer_touch(consumer_ids[0])
 
 
 def allocations_move(from_consumer: UUID, to_consumer: UUID, *, consumer_type: str = "MIGRATION") -> int:

@@ -4,6 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import F
+from django.db.models.functions import Now
+
 from controlplane.infra.db import now_sql, rows_run, uuid_of
 from placement.domain import INCOMPLETE_OWNER, UNCHECKED, ConsumerState
 from placement.domain.errors import consumer_changed
@@ -60,6 +63,11 @@ def generations_check(states: Sequence[ConsumerState], consumers: dict[UUID, Loc
             lost[state.consumer_uuid] = (state.generation, before)
     if lost:
         raise consumer_changed(lost)
+
+
+def consumer_touch(consumer_id: int) -> None:
+    """Record that what it holds has changed: generation + 1. The caller has locked it."""
+    Consumer.objects.filter(pk=consumer_id).update(generation=F("generation") + 1, updated_at=Now())
 
 
 def consumers_lock(uuids: Collection[UUID]) -> list[int]:

@@ -188,6 +188,7 @@ def _drain(stage: Stage, quiet_s: float) -> list[str]:
     left += [f"volume {one['id']} is left after all were deleted" for one in stage.rows()["volumes"]]
     if stage.load.devices:
         stage.load.devices.drain()
+    stage.load.ports.drain()
     left += [line for one in stage.load.networks for line in one.drain()] + stage.load.networks[0].left()
     stage.wait_quiet(quiet_s)  # OVN is told
     left += [f"{one['name']} {one['id']} is left after all were deleted" for one in stage.rows()["instances"]]

@@ -87,7 +87,8 @@ Ask = Callable[..., Any]
 class ActionLoad:
     """Steps side by side with each other. Refusals by the state of things (409) are right.
 
-    `network`: one of those for guests; `from_volume`: the instances that boot from a volume.
+    `network`: one of those for guests; `port`: one that asks Placement for something, if there is one that nobody has;
+    `from_volume`: the instances that boot from a volume.
     """
 
     def __init__(
@@ -97,9 +98,11 @@ class ActionLoad:
         *,
         name: Callable[[], str],
         network: Callable[[], str],
+        port: Callable[[], str | None],
         from_volume: set[str],
     ) -> None:
         self._ask, self._rng, self._name, self._network = ask, rng, name, network
+        self._port = port
         self._from_volume = from_volume
         self._lock = threading.Lock()
         self.reset: set[str] = set()
@@ -155,7 +158,9 @@ class ActionLoad:
 
     def _by_name(self, uid: str, action: str) -> None:
         path, body = f"instances/{uid}/actions/", {"action": action, **ARGUMENTS.get(action, {})}
-        if action == "attach_interface":
+        if action == "attach_interface" and self._rng.random() < 0.4 and (port := self._port()) is not None:
+            body["port"] = port
+        elif action == "attach_interface":
             body["network"] = self._network()
             if self._rng.random() < 0.3:  # the second one waits behind the first
                 self._ask(path, body, subject=uid, action=action)

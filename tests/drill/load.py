@@ -17,6 +17,7 @@ from tests.drill.device_load import DeviceLoad
 from tests.drill.image_load import ImageLoad
 from tests.drill.names import FLAVOR, IMAGES, LARGE_FLAVOR, NETWORK, image_id, image_name
 from tests.drill.network_load import BRIDGES, OVN, NetworkLoad
+from tests.drill.port_load import PortLoad
 from tests.drill.volume_load import VolumeLoad
 from tests.fixtures.file_server import FileServer
 
@@ -80,6 +81,7 @@ class Load:
         self._number = 0
         self.networks = [NetworkLoad(self.ask, rng, scene) for scene in ((BRIDGES, OVN) if has_ovn else (BRIDGES,))]
         self.devices = DeviceLoad(self.ask, lambda port: self.create_in([{"port": port}])) if has_ovn else None
+        self.ports = PortLoad(self.ask, rng, NETWORK)
         self.volumes = VolumeLoad(self.ask, rng)
         self.backups = BackupLoad(self.ask, rng)
         self.consoles = ConsoleLoad(self.ask, rng)
@@ -88,7 +90,14 @@ class Load:
         self._images_used = 1
         self._from_volume: set[str] = set()
         """Instances that boot from a volume."""
-        self.actions = ActionLoad(self.ask, rng, name=self._name, network=self._network, from_volume=self._from_volume)
+        self.actions = ActionLoad(
+            self.ask,
+            rng,
+            name=self._name,
+            network=self._network,
+            port=self.ports.free,
+            from_volume=self._from_volume,
+        )
         self.crash: Callable[[str, str], None] = lambda _host, _instance: None
         """Has the guest of an instance crash on its host; the stage says how."""
         self.promises = Promises()

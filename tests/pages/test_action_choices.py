@@ -95,8 +95,9 @@ def test_networks_and_cards_are_offered(people: People, as_person: AsPerson, ins
     blue = Network.objects.get(name="blue")
     assert offered(client, instance, "attach_interface", "network") == {"": "none", str(blue.pk): "blue"}
     free: Port = guest_port(people.member, subnet, name="spare")
-    held, device = (guest_port(people.member, subnet) for _ in range(2))
-    Port.objects.filter(pk=held.pk).update(resource_request={"bandwidth": {"resources": {"CUSTOM_BANDWIDTH": 1}}})
+    asked = {"bandwidth": {"resources": {"CUSTOM_BANDWIDTH": 1}}}
+    Port.objects.filter(pk=free.pk).update(resource_request=asked)  # which the instance's host may serve
+    device: Port = guest_port(people.member, subnet)
     Port.objects.filter(pk=device.pk).update(vnic_type="direct")
     words = f"spare, {free.addresses[0]}, blue"
     assert offered(client, instance, "attach_interface", "port") == {"": "none", str(free.pk): words}

@@ -56,8 +56,8 @@ def _networks(owner: Caller, _instance: Any) -> Choices:
 
 
 def _ports(owner: Caller, _instance: Any) -> Choices:
-    """Without those of a device or with bandwidth, which an instance has from its creation or not at all."""
-    rows = ports_unused(owner).filter(vnic_type=VnicType.NORMAL.value, resource_request={}).order_by("name", "pk")
+    """Without those of a device, which an instance has from its creation or not at all."""
+    rows = ports_unused(owner).filter(vnic_type=VnicType.NORMAL.value).order_by("name", "pk")
     return [(str(one.pk), port_label(one)) for one in rows[: MAX_CHOICES + 1]]
 
 

@@ -3,7 +3,7 @@
 The port is the instance's before its host is asked: cut off anywhere, the guest gets the card with its next start at
 the latest, and until it is told that the host could not do it, the port is not given to anybody else. A port leaves the
 instance when its host says that the guest has let go of the card, and not before. What it holds of Placement, such as
-bandwidth, it gives back in that very transaction.
+bandwidth, it takes and gives back in these very transactions.
 """
 
 import uuid
@@ -26,7 +26,7 @@ from servers.instances.domain.nics import AUTO, MAX_NICS
 from servers.instances.services.device_requests import device_action_ask, device_at_rest_require
 from servers.instances.services.host_action import row_locked
 from servers.instances.services.nics import NicsDecided, nics_found
-from servers.instances.services.port_allocations import port_allocations_free
+from servers.instances.services.port_allocations import port_allocations_free, port_allocations_take
 from servers.models import Instance, Port
 from servers.networks.domain.names import VnicType
 from servers.networks.domain.nics import InstanceNics
@@ -57,7 +57,7 @@ def attach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments
     with _named_as_here("port" if "port" in said else "network"):
         decided = _decided(owner, said, groups)
         position = _free_place(row, said.get("tag", ""))
-        port_id = _port_give(row, decided, position, said.get("tag", ""))
+        port_id = _port_give(row, decided, position, said.get("tag", ""), caller)
     device_action_ask(row, rule, caller, arguments={PORT_ID: str(port_id)}, changes=NO_DEFAULT)
 
 
@@ -100,12 +100,12 @@ def _free_place(row: Instance, tag: str) -> int:
     return 0 if last is None else last + 1
 
 
-def _port_give(row: Instance, decided: NicsDecided, position: int, tag: str) -> uuid.UUID:
-    """The port that is the instance's from now on."""
+def _port_give(row: Instance, decided: NicsDecided, position: int, tag: str, caller: Caller) -> uuid.UUID:
+    """The port that is the instance's from now on, with what it asks for."""
     nic = replace(decided.nics[0], tag=tag)
     given = decided.ports.get(nic.port_id) if nic.port_id else None
-    if given is not None and (given.vnic_type != VnicType.NORMAL or given.resource_request):
-        reason = _("Such a port needs a device or bandwidth of its host, which only a new instance is placed for.")
+    if given is not None and given.vnic_type != VnicType.NORMAL:
+        reason = _("Such a port needs a device of its host, which only a new instance is placed for.")
         raise Invalid(reason, field="port")
     group_ids = decided.group_ids
     if decided.names_default_group:
@@ -114,7 +114,9 @@ def _port_give(row: Instance, decided: NicsDecided, position: int, tag: str) -> 
     wanted = InstanceNics(row.pk, row.project_id, row.host, (nic,), group_ids, position)
     if refused := instance_ports_allocate([wanted]):
         raise refused[row.pk]
-    return Port.objects.values_list("pk", flat=True).get(instance_uuid=row.pk, position=position)
+    port = Port.objects.get(instance_uuid=row.pk, position=position)
+    port_allocations_take(row, port, caller=caller)
+    return port.pk
 
 
 def detach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments: Mapping[str, str]) -> None:
@@ -134,11 +136,14 @@ def detach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments
 def detach_done(lease: WorkLease) -> None:
     """The guest has let go of the card: the port leaves the instance, with what it holds of Placement."""
     arguments = Work.objects.values_list("arguments", flat=True).get(pk=lease.work_id)
-    port_id = uuid.UUID(arguments[PORT_ID])
-    asked = Port.objects.filter(pk=port_id, instance_uuid=lease.subject).values_list("resource_request", flat=True)
+    _port_leaves(lease.subject, uuid.UUID(arguments[PORT_ID]))
+
+
+def _port_leaves(instance_uuid: uuid.UUID, port_id: uuid.UUID) -> None:
+    asked = Port.objects.filter(pk=port_id, instance_uuid=instance_uuid).values_list("resource_request", flat=True)
     groups = resource_groups(asked.first() or {})
-    port_release(instance_uuid=lease.subject, port_id=port_id)
-    port_allocations_free(instance_uuid=lease.subject, groups=groups)
+    port_release(instance_uuid=instance_uuid, port_id=port_id)
+    port_allocations_free(instance_uuid=instance_uuid, groups=groups)
 
 
 def attach_failed(instance: Instance, is_overdue: bool) -> None:
@@ -150,9 +155,9 @@ def attach_failed(instance: Instance, is_overdue: bool) -> None:
     works = Work.objects.filter(subject=instance.pk, kind=ATTACH_INTERFACE.work).order_by("-created_at", "-pk")
     arguments = works.values_list("arguments", flat=True).first()
     if arguments and (port_id := parse_uuid(str(arguments.get(PORT_ID, "")))) is not None:
-        port_release(instance_uuid=instance.pk, port_id=port_id)
+        _port_leaves(instance.pk, port_id)
 
 
 def attach_given_up(instance: Instance, arguments: Mapping[str, str], _reason: str) -> None:
     """The host was never asked for the card."""
-    port_release(instance_uuid=instance.pk, port_id=uuid.UUID(arguments[PORT_ID]))
+    _port_leaves(instance.pk, uuid.UUID(arguments[PORT_ID]))

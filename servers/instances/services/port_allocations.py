@@ -1,14 +1,64 @@
-"""What ports hold of Placement, such as bandwidth, by their instance: given back when a port leaves it."""
+"""What ports hold of Placement, such as bandwidth, by their instance: taken when an instance that is there gets a port,
+given back when one leaves it.
+"""
 
 import uuid
 from collections import defaultdict
 
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import Conflict, NoCapacity
+from controlplane.kernel.texts import phrase as _
+from placement.candidates import CandidateQuery, RequestGroup
 from placement.selectors import allocations_by_consumer
+from placement.selectors.candidates import candidate_refusals, candidate_search
 from placement.selectors.providers import provider_traits_by_uuid
-from placement.services import allocations_reduce
-from servers.models import Port
+from placement.services import allocations_extend, allocations_reduce
+from servers.models import Instance, Port
 from servers.networks.domain.port_providers import amounts_of_groups
 from servers.networks.domain.port_resources import ResourceGroup, resource_groups
+
+
+def port_allocations_take(row: Instance, port: Port, *, caller: Caller) -> None:
+    """Let the instance hold what a port asks for that it has just got, of providers of its own host. Call it in the
+    transaction in which it gets the port: then both are there, or none.
+
+    As in Nova one provider serves each of the port's groups whole. Raises NoCapacity, which tells operators why, and
+    Conflict for an instance on no host, or which holds nothing.
+    """
+    groups = resource_groups(port.resource_request)
+    if not groups:
+        return
+    node = row.compute_node_uuid
+    if node is None:
+        raise Conflict(_("The instance is on no host, which could serve what the port asks for."), field="port")
+    query = _query(groups, node, row)
+    found = candidate_search(query).candidates
+    if not found:
+        refusal = candidate_refusals(query).of(node)
+        raise _not_served(caller, refusal.phrase() if refusal else "")
+    try:
+        allocations_extend(row.pk, found[0].allocations)
+    except NoCapacity as error:  # somebody else was faster, or it is too much for one consumer
+        raise _not_served(caller, error.message) from error
+
+
+def _not_served(caller: Caller, reason: object) -> NoCapacity:
+    """Whose project it is learns nothing of hosts and what is on them."""
+    if caller.sees_all:
+        text = _("The instance's host does not serve what the port asks for: {reason}", reason=reason)
+    else:
+        text = _("The instance's host does not serve what the port asks for, such as bandwidth.")
+    return NoCapacity(text, field="port")
+
+
+def _query(groups: tuple[ResourceGroup, ...], node: uuid.UUID, row: Instance) -> CandidateQuery:
+    asked = tuple(
+        RequestGroup(
+            f"_{group.name}", group.resources, tuple(frozenset({name}) for name in group.required), in_tree=node
+        )
+        for group in groups
+    )
+    return CandidateQuery(asked, group_policy=row.flavor.get("extra_specs", {}).get("group_policy"), limit=1)
 
 
 def port_allocations_free(*, instance_uuid: uuid.UUID, groups: tuple[ResourceGroup, ...]) -> None:

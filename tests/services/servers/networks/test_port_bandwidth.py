@@ -28,10 +28,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 EGRESS, PHYSNET, NORMAL = "NET_BW_EGR_KILOBIT_PER_SEC", "CUSTOM_PHYSNET_{}", "CUSTOM_VNIC_TYPE_NORMAL"
 
 
-def card(host: str, physnet: str, kbit: int) -> uuid.UUID:
+def card(host: str, physnet: str, kbit: int, number: int = 1) -> uuid.UUID:
     """A card of the host, as the host's networking reports it to Placement."""
     pk = uuid.uuid4()
-    provider_ensure(pk, f"{host}:{physnet}", ComputeNode.objects.get(host=host).pk, kind=ProviderKind.OTHER)
+    provider_ensure(pk, f"{host}:{physnet}:{number}", ComputeNode.objects.get(host=host).pk, kind=ProviderKind.OTHER)
     inventory_set(pk, {EGRESS: InventorySpec(total=kbit)})
     provider_traits_set(pk, {PHYSNET.format(physnet), NORMAL})
     return pk
