@@ -17,7 +17,7 @@ from controlplane.work.wakeups.hub import WakeupHub
 from controlplane.work.wakeups.many_queues import ManyQueues, many_queues_open
 from tests.fixtures.patience import PATIENCE_S, eventually
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("database_file")]
 WAIT_S = PATIENCE_S
 
 
