@@ -11,7 +11,7 @@ from tests.worlds import cloud as world
 from tests.worlds import networks
 from tests.worlds.compute_door import ComputeClient, fault_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 SERVED = {"group": {"resources": {"MEMORY_MB": 1}, "required": []}}
 NOT_SERVED = {"group": {"resources": {"CUSTOM_KBIT": 5}, "required": []}}
 FOR_TENANTS = "The instance's host does not serve what the port asks for, such as bandwidth."
