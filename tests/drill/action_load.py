@@ -159,8 +159,9 @@ class ActionLoad:
     def _by_name(self, uid: str, action: str) -> None:
         path, body = f"instances/{uid}/actions/", {"action": action, **ARGUMENTS.get(action, {})}
         if action == "attach_interface" and self._rng.random() < 0.4 and (port := self._port()) is not None:
-            body["port"] = port
-        elif action == "attach_interface":
+            self._ask(path, {**body, "port": port}, subject=uid, action="attach_port")
+            return
+        if action == "attach_interface":
             body["network"] = self._network()
             if self._rng.random() < 0.3:  # the second one waits behind the first
                 self._ask(path, body, subject=uid, action=action)
