@@ -15,7 +15,6 @@ from controlplane.kernel.errors import Conflict, KilonovaError
 from controlplane.kernel.texts import phrase as _
 from placement.domain import ConsumerState, Demand, broken_rule, capacity_error, demands_of
 from placement.domain.claim import InventoryKey
-from placement.models import Allocation
 from placement.selectors.usage import fleet_usage
 from placement.services.consumers import LockedConsumer
 from placement.services.counts import counts_claim, counts_leave
@@ -28,6 +27,7 @@ _HELD = (
 )
 _CLASSES = "SELECT name, id FROM placement_resourceclass WHERE name IN ({values})"
 _DELETE = "DELETE FROM placement_allocation WHERE consumer_id IN ({values})"
+_DELETE_OF = "DELETE FROM placement_allocation WHERE (consumer_id, provider_id, resource_class_id) IN ({rows})"
 _END = "DELETE FROM placement_consumer WHERE id IN ({values})"
 _INSERT = "INSERT INTO placement_allocation (consumer_id, provider_id, resource_class_id, used) {rows}"
 
@@ -86,9 +86,8 @@ def allocations_widen(state: ConsumerState, locked: Locked) -> None:
     Raises NoCapacity; the caller's transaction must then be rolled back.
     """
     _take([state], locked)
-    for one in locked.held:
-        row = {"consumer_id": one.consumer_id, "provider_id": one.provider_id, "resource_class_id": one.class_id}
-        Allocation.objects.filter(**row).delete()
+    rows = [(one.consumer_id, one.provider_id, one.class_id) for one in locked.held]
+    rows_run(_DELETE_OF, rows, types=("bigint",) * 3, has_result=False)
     _write([state], locked)
 
 

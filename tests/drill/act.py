@@ -73,14 +73,16 @@ def play(environment: Environment, directory: Path, plan: Plan, say: Callable[[s
 
 def _record(stage: Stage, bursts: int, quiet_s: float) -> list[str]:
     """The load without any kill: every point is passed once, every host builds, and nothing may be out of order."""
-    for each in stage.agents:
-        stage.load.create(1, host=each.host)
+    for number, each in enumerate(stage.agents):
+        stage.load.create(1, host=each.host, boots_from_volume=True if number == 0 else None)
+    stage.wait_quiet(quiet_s)
     lacking = _with_device(stage, quiet_s) if stage.load.devices else []
     one_of_each = set(stage.load.promises.created)
-    for _ in range(bursts):
-        stage.load.burst(stage.rows()["instances"])
+    for number in range(bursts):
+        stage.load.burst(stage.rows()["instances"], rebuilding_volume=number == 0)
         stage.wait_quiet(quiet_s)
     shown = _consoles_and_backups(stage, sorted(one_of_each), quiet_s)
+    one_of_each -= stage.load.actions.reset  # whose record the load had say error
     faults = {uid: fault for uid, fault in stage.rows()["faults"].items() if uid in one_of_each}
     return [
         *lacking,

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tests.drill.asking import Ask
 from tests.drill.names import FLAVOR, RESTORED, SNAPSHOT, VOLUME, image_name
 
 ACTIONS = {
@@ -80,9 +81,6 @@ ARGUMENTS = {
 REBOOTED_OVER = {"reboot_soft", "pause", "suspend", "unpause", "resume"}
 """Of half of these, somebody loses patience: a hard reboot takes their place."""
 
-Ask = Callable[..., Any]
-"""`Load.ask`: the body of an accepted request, None otherwise."""
-
 
 class ActionLoad:
     """Steps side by side with each other. Refusals by the state of things (409) are right.
@@ -108,13 +106,19 @@ class ActionLoad:
         self.reset: set[str] = set()
         """Instances whose record says error since the load asked for that; their guests run."""
 
-    def calls(self, by_state: Mapping[str, Sequence[str]]) -> list[Callable[[], None]]:
-        """One thing to each of these instances, by its state, as far as there are actions."""
+    def calls(
+        self, by_state: Mapping[str, Sequence[str]], *, must_rebuild_volume: bool = False
+    ) -> list[Callable[[], None]]:
+        """One thing to each of these instances, by its state, as far as there are actions. Where one that boots from a
+        volume must be rebuilt, it is if there is any.
+        """
         calls = []
         for state, possible in ACTIONS.items():
             staying, actions = list(by_state.get(state, ())), list(possible)
             if state == "active":
                 self._rng.shuffle(actions)  # there are fewer instances than actions
+                if must_rebuild_volume:
+                    actions.sort(key=lambda action: action != "rebuild")
                 self._rebuild_one_with_volume(staying, actions)
             calls += [self.call(uid, action) for uid, action in zip(staying, actions, strict=False)]
         return calls

@@ -3,11 +3,12 @@
 import os
 import random
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.drill.asking import Ask, listed
 from tests.drill.names import RESTORED, VOLUME
 from tests.fixtures.patience import eventually
 
@@ -26,9 +27,6 @@ WRITTEN_GIB = 1
 """Each volume is at least as large."""
 RACED = (400, 404)
 """Right for what somebody else takes away meanwhile, and for a volume that is smaller than another one by now."""
-
-Ask = Callable[..., Any]
-"""`Load.ask`: the body of an accepted request, None otherwise."""
 
 
 class BackupLoad:
@@ -82,7 +80,7 @@ class BackupLoad:
 
     def _room_made(self) -> list[dict[str, Any]]:
         """The backups that there were, of which one goes where there are many."""
-        there = self._all(BACKUPS)
+        there = listed(self._ask, BACKUPS)
         if len(there) >= MAX_BACKUPS:
             resting = [one["id"] for one in there if one["state"] == "available" and not one["has_dependents"]]
             for uid in resting[-1:]:
@@ -91,7 +89,7 @@ class BackupLoad:
 
     def _written(self, first: Collection[str]) -> str:
         """A volume that can be backed up, rather one of the `first`, and written to if nobody has it; empty: none."""
-        volumes = [one for one in self._all(VOLUMES) if one["name"] == VOLUME]
+        volumes = [one for one in listed(self._ask, VOLUMES) if one["name"] == VOLUME]
         usable = [one for one in volumes if one["state"] in ("available", "in-use")]
         if not usable:
             return ""
@@ -102,7 +100,7 @@ class BackupLoad:
 
     def _snapshots_delete(self, volume: str) -> None:
         """Somebody deletes all that can be."""
-        for one in self._all(f"{SNAPSHOTS}&volume={volume}"):
+        for one in listed(self._ask, f"{SNAPSHOTS}&volume={volume}"):
             self._ask(f"volume-snapshots/{one['id']}/", None, "DELETE", fine=RACED)
 
     def of_volume(
@@ -124,12 +122,12 @@ class BackupLoad:
         """One is made a new volume, which stays as it is; where there are enough of these, one goes. Now and then one
         is written over a volume that nobody has.
         """
-        volumes = self._all(VOLUMES)
+        volumes = listed(self._ask, VOLUMES)
         restored = [one for one in volumes if one["name"] == RESTORED]
         if len(restored) >= MAX_RESTORED:
             for one in [each for each in restored if each["state"] == "available"][:1]:
                 self._ask(f"volumes/{one['id']}/?with_snapshots=1", None, "DELETE", fine=RACED)
-        sound = [one["id"] for one in self._all(BACKUPS) if one["state"] == "available"]
+        sound = [one["id"] for one in listed(self._ask, BACKUPS) if one["state"] == "available"]
         free = [one["id"] for one in volumes if one["name"] == VOLUME and one["state"] == "available"]
         if not sound:
             return
@@ -144,7 +142,7 @@ class BackupLoad:
 
     def drain(self) -> list[str]:
         """Ask that all go on which nothing rests. Returns which are there, those that are going included."""
-        there = self._all(BACKUPS)
+        there = listed(self._ask, BACKUPS)
         for one in there:
             if not one["has_dependents"] and one["state"] != "deleting":
                 self.delete(one["id"])
@@ -156,8 +154,3 @@ class BackupLoad:
         for pool in self.pools:
             with suppress(FileNotFoundError), (pool / "volumes" / volume_id).open("r+b") as file:
                 os.pwrite(file.fileno(), self._rng.randbytes(BLOCK_BYTES), offset)
-
-    def _all(self, path: str) -> list[dict[str, Any]]:
-        """Nothing, where the answer broke off."""
-        found: list[dict[str, Any]] = (self._ask(path, None, "GET") or {}).get("results", [])
-        return found

@@ -2,8 +2,10 @@
 
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+from tests.drill.asking import Ask
 
 AT_ONCE = 3
 ACTIONS = {"reboot": True, "stop": True, "pause": True, "unlock": False, "unprotect": False}
@@ -15,9 +17,6 @@ RETRIED = 0.3
 DETACHED = 0.3
 """With so many, volumes are taken from their instances; one that its instance boots from stays, with the reason."""
 RACED = (404, 409)
-
-Ask = Callable[..., Any]
-"""`Load.ask`: the body of an accepted request, None otherwise."""
 
 
 class BulkLoad:

@@ -4,16 +4,16 @@ import random
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from computeagent.protocol.consoles import ConsoleKind
+from tests.drill.asking import Ask
 from tests.drill.names import CONSOLE_TOKEN_S
 from tests.drill.simulated_consoles import greeting
 
@@ -28,9 +28,6 @@ REFUSED = frozenset({403, 409, 429, 503})
 """Right for a guest that went between the token and its use, and for a server that is busy."""
 ENDS = ("close", "cut", "end")
 BROKEN = (OSError, EOFError, WebSocketException)
-
-Ask = Callable[..., Any]
-"""`Load.ask`: the body of an accepted request, None otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from tests.drill.asking import Ask, listed
 from tests.drill.names import DEVICE_NETWORK
 
 MAX_PORTS = 3
 """Fewer than one host has devices."""
 NEUTRON = "/network/v2.0/ports"
 """Where one says of a port that it is a device."""
-
-Ask = Callable[..., Any]
 
 
 class DeviceLoad:
@@ -23,7 +22,7 @@ class DeviceLoad:
         """A port that nobody has gets an instance; as long as there are few, another one is made."""
         ports = self._ports()
         if len(ports) < MAX_PORTS:
-            network = next((one["id"] for one in self._all("networks/") if one["name"] == DEVICE_NETWORK), None)
+            network = next((one["id"] for one in listed(self._ask, "networks/") if one["name"] == DEVICE_NETWORK), None)
             if network is not None:
                 self._ask(NEUTRON, {"port": {"network_id": network, "binding:vnic_type": "direct"}})
         for port in [one for one in ports if not one["instance"]][:1]:
@@ -35,10 +34,5 @@ class DeviceLoad:
             self._ask(f"ports/{port['id']}/", None, "DELETE", fine=(404,))
 
     def _ports(self) -> list[dict[str, Any]]:
-        network = next((one["id"] for one in self._all("networks/") if one["name"] == DEVICE_NETWORK), None)
-        return [one for one in self._all("ports/") if network is not None and one["network"] == network]
-
-    def _all(self, path: str) -> list[dict[str, Any]]:
-        """Nothing, where the answer broke off."""
-        found: list[dict[str, Any]] = (self._ask(path, None, "GET") or {}).get("results", [])
-        return found
+        network = next((one["id"] for one in listed(self._ask, "networks/") if one["name"] == DEVICE_NETWORK), None)
+        return [one for one in listed(self._ask, "ports/") if network is not None and one["network"] == network]

@@ -92,6 +92,7 @@ class FaultInjector:
             host=host,
             fresh_image=kill.needs_fresh_image,
             comparing_backup=kill.needs_comparing_backup,
+            rebuilding_volume=kill.needs_rebuilt_volume,
         )
 
     def _at_point(self, kill: Kill, burst: threading.Thread) -> str:

@@ -3,10 +3,11 @@
 import hashlib
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from computeagent.drivers.libvirt.boot_sector import boot_sector
+from tests.drill.asking import Ask
 from tests.fixtures.file_server import FileServer
 
 NAME = "drill-import"
@@ -18,9 +19,6 @@ GONE = (404,)
 """Right for what somebody else takes away meanwhile."""
 RACED = (400, 404)
 """Right for a body that names such a thing, too."""
-
-Ask = Callable[..., Any]
-"""`Load.ask`: the body of an accepted request, None otherwise."""
 
 
 def import_settings(files: FileServer) -> dict[str, str]:

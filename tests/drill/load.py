@@ -114,16 +114,18 @@ class Load:
         host: str = "",
         fresh_image: bool = False,
         comparing_backup: bool = False,
+        rebuilding_volume: bool = False,
     ) -> None:
         """A handful of requests side by side; returns when each was answered or broke off. What breaks the load itself
         is unexpected, as an answer of the API may be.
 
         `instances` are those that there are, as the database has them; `host` gets the single create, with an image
         that no cache has yet if so wanted (there are IMAGES of them). `comparing_backup`: the backup is told by bytes.
+        `rebuilding_volume`: instances that boot from a volume stay, one more comes, and one that there is is rebuilt.
         """
         image = self._images_used % IMAGES if fresh_image else 0
         self._images_used += fresh_image
-        calls = self._plan(list(instances), host, image)
+        calls = self._plan(list(instances), host, image, rebuilding_volume=rebuilding_volume)
         calls.append(self.backups.make_by_bytes if comparing_backup else self.backups.make)
         with ThreadPoolExecutor(len(calls)) as pool:
             done, _ = wait([pool.submit(call) for call in calls])
@@ -131,7 +133,9 @@ class Load:
         with self._lock:
             self.promises.unexpected += broken
 
-    def _plan(self, instances: list[dict[str, Any]], host: str, image: int) -> list[Callable[[], None]]:
+    def _plan(
+        self, instances: list[dict[str, Any]], host: str, image: int, *, rebuilding_volume: bool
+    ) -> list[Callable[[], None]]:
         rng = self._rng
         rng.shuffle(instances)
         by_state: dict[str, list[str]] = {}
@@ -145,11 +149,15 @@ class Load:
         failed = [uid for uid in by_state.get("error", []) if uid not in {*tried, *self.actions.reset}]
         going = [*failed[:3], *actives[: 1 + surplus]]
         going += [uid for state in ("paused", "suspended") for uid in by_state.get(state, []) if rng.random() < 0.1]
+        if rebuilding_volume:
+            going = [uid for uid in going if uid not in self._from_volume]
         quiet = [uid for uid in looked_at if uid not in going]
         hurried = not host and rng.random() < 0.25
         wanted = host or rng.choice([*self._hosts, "", ""])
         calls: list[Callable[[], None]] = [
-            lambda: self.create(1, host=wanted, image=image, then_delete=hurried),
+            lambda: self.create(
+                1, host=wanted, image=image, then_delete=hurried, boots_from_volume=rebuilding_volume or None
+            ),
             lambda: self.create(rng.randint(2, 3)),
             *(step for one in self.networks for step in (one.route, one.float)),
             self.networks[0].rule,
@@ -169,7 +177,8 @@ class Load:
         calls += [self._call(self.delete, uid) for uid in going]
         calls += [self._call(self.actions.look, uid) for uid in looked_at]
         calls += self.actions.calls(
-            {state: [uid for uid in ids if uid not in going] for state, ids in by_state.items()}
+            {state: [uid for uid in ids if uid not in going] for state, ids in by_state.items()},
+            must_rebuild_volume=rebuilding_volume,
         )
         if instances:
             calls.append(self._call(self.actions.note, str(rng.choice(instances)["id"]), rng.choice(RECORDS)))
@@ -207,13 +216,15 @@ class Load:
         then_delete: bool = False,
         hints: Mapping[str, str] | None = None,
         may_have_volumes: bool = True,
+        boots_from_volume: bool | None = None,
         flavor: str = FLAVOR,
     ) -> None:
         """Ask for `count` instances, and delete them at once when told to: in whatever step they are."""
         body: dict[str, Any] = {"name": self._name(), "flavor": flavor, "image": image_name(image), "min_count": count}
         if count == 1:  # a password that is encrypted until the guest runs, and a disk that vendor data speaks of
             body |= {"generate_admin_pass": True, "hostname": "drill.lab.example", "disk_config": "MANUAL"}
-        if count == 1 and may_have_volumes and self._rng.random() < BOOTS_FROM_VOLUME:
+        boots = self._rng.random() < BOOTS_FROM_VOLUME if boots_from_volume is None else boots_from_volume
+        if count == 1 and may_have_volumes and boots:
             body |= {"image": "", "block_device_mapping_v2": _disks(image)}
         if count > 1:  # and where a network of ours can be had
             body["networks"] = [{"network": NETWORK}, {"network": self._network(), "tag": "second"}]

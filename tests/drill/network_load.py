@@ -4,10 +4,10 @@ there is. Cards come and go with the load of instances.
 
 import random
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.drill.asking import Ask, listed
 from tests.drill.names import NETWORK, OUTSIDE, OVN_NETWORK, OVN_OUTSIDE
 
 MAX_FLOATING = 3
@@ -17,9 +17,6 @@ GROUP = "drill"
 PAIR = {"address": "198.51.100.77"}
 GONE = (404,)
 """Right for what somebody else takes away meanwhile."""
-
-Ask = Callable[..., Any]
-"""`Load.ask`: the body of an accepted request, None otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ class NetworkLoad:
         """A rule of the default group comes, and goes in the next burst; beside it groups and ports are changed."""
         self._group()
         self.port()
-        for group in [one for one in self._all("security-groups/") if one["name"] == "default"][:1]:
+        for group in [one for one in listed(self._ask, "security-groups/") if one["name"] == "default"][:1]:
             mine = [one["id"] for one in group["rules"] if one["description"] == RULE]
             for rule in mine:
                 self._delete("security-group-rules/", rule)
@@ -98,7 +95,7 @@ class NetworkLoad:
 
     def _group(self) -> None:
         """An instance joins the group, or leaves it; without the group it is made, with a rule about itself."""
-        groups = [one for one in self._all("security-groups/") if one["name"] == GROUP]
+        groups = [one for one in listed(self._ask, "security-groups/") if one["name"] == GROUP]
         for group in groups[1:]:  # its answer was lost, and it was asked for again
             self._delete("security-groups/", group["id"])
         if not groups:
@@ -131,7 +128,7 @@ class NetworkLoad:
 
     def drain(self) -> list[str]:
         """Take all away, when no instance is left. Returns what was promised and is not there."""
-        there = {one["id"] for path in set(self._kept.values()) for one in self._all(path)}
+        there = {one["id"] for path in set(self._kept.values()) for one in listed(self._ask, path)}
         faults = [
             f"{path}{uid} was accepted by the API and is nowhere"
             for uid, path in self._kept.items()
@@ -141,14 +138,14 @@ class NetworkLoad:
             self._delete("floating-ips/", one["id"])
         for router in self._routers():
             self._remove(router)
-        for group in [one for one in self._all("security-groups/") if one["name"] == GROUP]:
+        for group in [one for one in listed(self._ask, "security-groups/") if one["name"] == GROUP]:
             self._delete("security-groups/", group["id"])
         return faults
 
     def left(self) -> list[str]:
         """What is there of any kind, after all was taken away."""
-        left = [(path, one) for path in ("floating-ips/", "routers/", "ports/") for one in self._all(path)]
-        left += [("security-groups/", one) for one in self._all("security-groups/") if one["name"] == GROUP]
+        left = [(path, one) for path in ("floating-ips/", "routers/", "ports/") for one in listed(self._ask, path)]
+        left += [("security-groups/", one) for one in listed(self._ask, "security-groups/") if one["name"] == GROUP]
         return [f"{path}{one['id']} is left after all were deleted" for path, one in left]
 
     def _remove(self, router: dict[str, Any]) -> None:
@@ -171,25 +168,20 @@ class NetworkLoad:
         self._ask(f"{path}{uid}/", None, "DELETE", fine=GONE)
 
     def _network(self, name: str) -> dict[str, Any]:
-        return next((one for one in self._all("networks/") if one["name"] == name), {"id": None})
+        return next((one for one in listed(self._ask, "networks/") if one["name"] == name), {"id": None})
 
     def _ports(self) -> list[dict[str, Any]]:
         """Those that instances have in the network."""
         network = self._network(self.scene.network)["id"]
-        return [one for one in self._all("ports/") if one["instance"] and one["network"] == network]
+        return [one for one in listed(self._ask, "ports/") if one["instance"] and one["network"] == network]
 
     def _routers(self) -> list[dict[str, Any]]:
-        return [one for one in self._all("routers/") if one["name"] == self.scene.router]
+        return [one for one in listed(self._ask, "routers/") if one["name"] == self.scene.router]
 
     def _floating(self, outside: str | None) -> list[dict[str, Any]]:
-        return [one for one in self._all("floating-ips/") if one["network"] == outside]
+        return [one for one in listed(self._ask, "floating-ips/") if one["network"] == outside]
 
     def _subnet(self) -> str | None:
         network = self._network(self.scene.network)["id"]
-        subnets = self._all("subnets/") if network else []
+        subnets = listed(self._ask, "subnets/") if network else []
         return next((str(one["id"]) for one in subnets if one["network"] == network), None)
-
-    def _all(self, path: str) -> list[dict[str, Any]]:
-        """Nothing, where the answer broke off."""
-        found: list[dict[str, Any]] = (self._ask(path, None, "GET") or {}).get("results", [])
-        return found

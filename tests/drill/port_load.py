@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from tests.drill.device_load import Ask
+from tests.drill.asking import Ask, listed
 
 MAX_PORTS = 4
 NAME = "drill-share"
@@ -21,7 +21,7 @@ class PortLoad:
         """The id of one that nobody has; None where there is none yet, or an answer broke off."""
         ports = self._ports()
         if len(ports) < MAX_PORTS:
-            network = next((one["id"] for one in self._all("networks/") if one["name"] == self._network), None)
+            network = next((one["id"] for one in listed(self._ask, "networks/") if one["name"] == self._network), None)
             if network is not None:
                 self._ask("ports/", {"network": network, "name": NAME, "resource_request": ASKED})
         unused = [str(one["id"]) for one in ports if not one["instance"]]
@@ -33,9 +33,4 @@ class PortLoad:
             self._ask(f"ports/{port['id']}/", None, "DELETE", fine=(404,))
 
     def _ports(self) -> list[dict[str, Any]]:
-        return self._all(f"ports/?name={NAME}")
-
-    def _all(self, path: str) -> list[dict[str, Any]]:
-        """Nothing, where the answer broke off."""
-        found: list[dict[str, Any]] = (self._ask(path, None, "GET") or {}).get("results", [])
-        return found
+        return listed(self._ask, f"ports/?name={NAME}")

@@ -17,6 +17,7 @@ REAL_GUESTS = (
     "computeagent.drivers.image_cache",
 )
 COMPARES = ("computeagent.volumes.backup:compared",)
+MAKES_ANEW = "computeagent.build_volumes:emptied"
 FETCHES = (*FETCH, "computeagent.drivers.image_cache", "computeagent.driver.prepare_image")
 
 
@@ -50,6 +51,11 @@ class Kill:
     def needs_comparing_backup(self) -> bool:
         """Whether only an increment passes it for which no snapshot is left that could tell what changed."""
         return self.point.startswith(COMPARES)
+
+    @property
+    def needs_rebuilt_volume(self) -> bool:
+        """Whether only the rebuild of an instance passes it that boots from a volume."""
+        return self.point.startswith(MAKES_ANEW)
 
 
 class Schedule:

@@ -2,9 +2,10 @@
 
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from tests.drill.asking import Ask, listed
 from tests.drill.names import OWN_POOL, POOL, RESTORED, TYPES, UPLOADED, VOLUME
 
 VOLUMES = "volumes/?page_size=200"
@@ -17,9 +18,6 @@ GONE = (404,)
 """Right for what somebody else takes away meanwhile."""
 RACED = (400, 404)
 """Right for a size, too, that another request has made too small."""
-
-Ask = Callable[..., Any]
-"""`Load.ask`: the body of an accepted request, None otherwise."""
 
 
 class VolumeLoad:
@@ -41,7 +39,7 @@ class VolumeLoad:
             if free:
                 self._delete(self._rng.choice(free)["id"])
         source = self._rng.choice(["", "", "", "snapshot", "volume"])
-        sources = self._all("volume-snapshots/") if source == "snapshot" else found if source else []
+        sources = listed(self._ask, "volume-snapshots/") if source == "snapshot" else found if source else []
         sound = [one["id"] for one in sources if one["state"] == "available"]
         pool = {"pool": OWN_POOL} if self._rng.random() < OF_ONE_HOST else {}
         body = {source: self._rng.choice(sound)} if sound else {"size_gib": 1, **pool}
@@ -53,7 +51,7 @@ class VolumeLoad:
 
     def change(self) -> None:
         """One grows, one is copied, one goes back to its newest copy, and some copies go."""
-        volumes, snapshots = self._mine(), self._all("volume-snapshots/")
+        volumes, snapshots = self._mine(), listed(self._ask, "volume-snapshots/")
         usable = [one for one in volumes if one["state"] in ("available", "in-use")]
         if usable:
             one = self._rng.choice(usable)
@@ -69,7 +67,7 @@ class VolumeLoad:
 
     def move(self) -> None:
         """One that nobody has gets the type of the other pool, and is copied there."""
-        copied = {one["volume"] for one in self._all("volume-snapshots/")}
+        copied = {one["volume"] for one in listed(self._ask, "volume-snapshots/")}
         free = [one for one in self._mine() if one["state"] == "available" and one["id"] not in copied]
         if free:
             self.retype(self._rng.choice(free))
@@ -84,7 +82,7 @@ class VolumeLoad:
 
     def upload(self) -> None:
         """One that nobody has becomes an image. Where there are many, one goes for it."""
-        whole = [one["id"] for one in self._all(IMAGES) if one["status"] == "active"]
+        whole = [one["id"] for one in listed(self._ask, IMAGES) if one["status"] == "active"]
         if len(whole) >= MAX_UPLOADED:
             self._image_delete(self._rng.choice(whole))
         free = [one["id"] for one in self._mine() if one["state"] == "available"]
@@ -115,11 +113,11 @@ class VolumeLoad:
         """Ask that all go, when no instance is left. Returns what was promised and is not there, and what is left of
         volumes that were made with instances, and go with them unless they were detached before.
         """
-        images = {one["id"]: one["status"] for one in self._all(IMAGES)}
+        images = {one["id"]: one["status"] for one in listed(self._ask, IMAGES)}
         without = [uid for uid in sorted(self._uploaded) if images.get(uid) != "active"]
         for uid in images:
             self._image_delete(uid)
-        found = self._all(VOLUMES)
+        found = listed(self._ask, VOLUMES)
         there = {one["id"] for one in found}
         strangers = [one for one in found if one["name"] not in (VOLUME, RESTORED) and one["state"] != "available"]
         left = [f"volume {one['id']} is {one['state']} without its instance" for one in strangers]
@@ -141,9 +139,4 @@ class VolumeLoad:
         self._ask(f"images/{uid}/", None, "DELETE", fine=GONE)
 
     def _mine(self) -> list[dict[str, Any]]:
-        return [one for one in self._all(VOLUMES) if one["name"] == VOLUME]
-
-    def _all(self, path: str) -> list[dict[str, Any]]:
-        """Nothing, where the answer broke off."""
-        found: list[dict[str, Any]] = (self._ask(path, None, "GET") or {}).get("results", [])
-        return found
+        return [one for one in listed(self._ask, VOLUMES) if one["name"] == VOLUME]

@@ -154,7 +154,9 @@ def _derived(
         for suffix in dict.fromkeys((*amounts, *wanted, *unwanted))
     }
     _check_traits(groups)
-    policy = _group_policy(specs, notes)
+    policy = group_policy(specs)
+    if policy is None and POLICY_KEY in specs:
+        notes.append(f"{POLICY_KEY}={specs[POLICY_KEY]} is ignored: none or isolate expected")
     return ResourceRequest(
         _sums(groups.values()),
         frozenset().union(*wanted.values()),
@@ -231,9 +233,7 @@ def _check_traits(groups: Mapping[str, GroupNeeds]) -> None:
             )
 
 
-def _group_policy(specs: Mapping[str, str], notes: list[str]) -> str | None:
+def group_policy(specs: Mapping[str, str]) -> str | None:
+    """Whether a flavor with these keys lets several groups share one provider; None where it says nothing readable."""
     policy = specs.get(POLICY_KEY)
-    if policy is None or policy in GROUP_POLICIES:
-        return policy
-    notes.append(f"{POLICY_KEY}={policy} is ignored: none or isolate expected")
-    return None
+    return policy if policy in GROUP_POLICIES else None

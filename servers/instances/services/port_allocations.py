@@ -4,6 +4,7 @@ given back when one leaves it.
 
 import uuid
 from collections import defaultdict
+from collections.abc import Callable
 
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, NoCapacity
@@ -13,6 +14,7 @@ from placement.selectors import allocations_by_consumer
 from placement.selectors.candidates import candidate_refusals, candidate_search
 from placement.selectors.providers import provider_traits_by_uuid
 from placement.services import allocations_extend, allocations_reduce
+from scheduling.domain.request.resources import group_policy
 from servers.models import Instance, Port
 from servers.networks.domain.port_providers import amounts_of_groups
 from servers.networks.domain.port_resources import ResourceGroup, resource_groups
@@ -34,18 +36,18 @@ def port_allocations_take(row: Instance, port: Port, *, caller: Caller) -> None:
     query = _query(groups, node, row)
     found = candidate_search(query).candidates
     if not found:
-        refusal = candidate_refusals(query).of(node)
-        raise _not_served(caller, refusal.phrase() if refusal else "")
+        raise _not_served(caller, lambda: _refusal(query, node))
     try:
         allocations_extend(row.pk, found[0].allocations)
     except NoCapacity as error:  # somebody else was faster, or it is too much for one consumer
-        raise _not_served(caller, error.message) from error
+        shortage = error.message
+        raise _not_served(caller, lambda: shortage) from error
 
 
-def _not_served(caller: Caller, reason: object) -> NoCapacity:
-    """Whose project it is learns nothing of hosts and what is on them."""
+def _not_served(caller: Caller, reason: Callable[[], object]) -> NoCapacity:
+    """Whose project it is learns nothing of hosts and what is on them; nor is the reason worked out for them."""
     if caller.sees_all:
-        text = _("The instance's host does not serve what the port asks for: {reason}", reason=reason)
+        text = _("The instance's host does not serve what the port asks for: {reason}", reason=reason())
     else:
         text = _("The instance's host does not serve what the port asks for, such as bandwidth.")
     return NoCapacity(text, field="port")
@@ -58,7 +60,13 @@ def _query(groups: tuple[ResourceGroup, ...], node: uuid.UUID, row: Instance) ->
         )
         for group in groups
     )
-    return CandidateQuery(asked, group_policy=row.flavor.get("extra_specs", {}).get("group_policy"), limit=1)
+    policy = group_policy(row.flavor.get("extra_specs", {}))
+    return CandidateQuery(asked, group_policy=policy or "none", limit=1)
+
+
+def _refusal(query: CandidateQuery, node: uuid.UUID) -> object:
+    refusal = candidate_refusals(query).of(node)
+    return refusal.phrase() if refusal else ""
 
 
 def port_allocations_free(*, instance_uuid: uuid.UUID, groups: tuple[ResourceGroup, ...]) -> None:

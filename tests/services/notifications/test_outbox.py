@@ -2,6 +2,7 @@
 
 import json
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from controlplane.infra.request_id import request_id_scope
 from controlplane.notifications.models import Notification, Priority
 from controlplane.notifications.outbox import events_wanted, events_write
 from controlplane.notifications.serializer import Event
-from controlplane.notifications.webhooks import webhook_create, webhook_update
+from controlplane.notifications.webhooks import REMEMBERED_S, webhook_create, webhook_update
 
 pytestmark = pytest.mark.django_db
 
@@ -62,10 +63,12 @@ def test_format_none_wants_nothing_and_asks_nothing(notifying: Any) -> None:
 
 def test_webhooks_are_not_asked_for_at_each_event(notifying: Any) -> None:
     events_wanted((START,))
+    began = time.monotonic()
     with CaptureQueriesContext(connection) as asked:
         for _ in range(100):
             events_wanted((START,))
-    assert len(asked) < 50  # none, unless this machine takes more than two seconds for it
+    passed = time.monotonic() - began
+    assert len(asked) <= 1 + passed // REMEMBERED_S  # once in so long, however slow this machine is
 
 
 def test_events_are_written_in_one_statement_with_request_and_project(notifying: Any) -> None:

@@ -62,3 +62,8 @@ def test_asking_for_an_image_needs_a_real_guest_of_a_fresh_one() -> None:
 def test_comparing_an_increment_with_backups_needs_a_volume_without_their_snapshots() -> None:
     assert Kill("computeagent.volumes.backup:compared").needs_comparing_backup
     assert not Kill("computeagent.volumes.backup:read").needs_comparing_backup
+
+
+def test_volume_that_is_made_anew_needs_the_rebuild_of_an_instance_that_boots_from_one() -> None:
+    assert Kill("computeagent.build_volumes:emptied").needs_rebuilt_volume
+    assert not Kill("computeagent.build_volumes:made").needs_rebuilt_volume
