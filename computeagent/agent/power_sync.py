@@ -22,7 +22,8 @@ FULL_EVERY_S = 60.0
 class PowerSync:
     """Guests that somebody works on are left out: what was read of them may be over before it arrives.
 
-    Afterwards they are told anew, since the work changed what the control plane holds of them.
+    Afterwards they are told anew, since the work changed what the control plane holds of them; but for what the work
+    itself told at its end.
     """
 
     def __init__(self, context: AgentContext) -> None:
@@ -56,9 +57,11 @@ class PowerSync:
         context = self._context
         checkpoint = context.instance_mutex.checkpoint()
         uuids = {guest.uuid for guest in context.driver.guests()} if named is None else named
-        seen = self._read(uuid for uuid in uuids if named is None or not context.instance_mutex.is_busy(uuid))
+        busy = {uuid for uuid in uuids if context.instance_mutex.is_busy(uuid)}
+        seen = self._read(uuid for uuid in uuids if named is None or uuid not in busy)
         self._forget_stale(is_full=named is None)
-        quiet = {uuid for uuid in uuids if context.instance_mutex.undisturbed_since(checkpoint, uuid)}
+        quiet = {uuid for uuid in uuids - busy if context.instance_mutex.undisturbed_since(checkpoint, uuid)}
+        self._reported |= context.instance_mutex.take_told(quiet)
         changes = {uuid: seen[uuid] for uuid in quiet & seen.keys() if self._reported.get(uuid) != seen[uuid]}
         if changes:
             power_states_tell(context, changes)

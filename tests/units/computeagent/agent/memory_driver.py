@@ -54,6 +54,7 @@ class MemoryDriver:
         self.foreign: set[str] = set()
         self.notice: GuestNotice = lambda _guest_uuid: None
         self.on_destroy: Callable[[], None] = lambda: None
+        self.on_facts: Callable[[], None] = lambda: None
 
     def gate(self, verb: str) -> threading.Event:
         """Make `verb` wait; the answer opens it."""
@@ -246,7 +247,9 @@ class MemoryDriver:
             raise ForeignGuest("not ours")
         if guest_uuid in self.sick:
             raise DriverError(f"cannot acquire the state change lock of {guest_uuid}")
-        return self._facts(guest_uuid) if guest_uuid in self.running else None
+        found = self._facts(guest_uuid) if guest_uuid in self.running else None
+        self.on_facts()
+        return found
 
     def guests(self) -> list[GuestOnHypervisor]:
         """See Driver."""

@@ -176,6 +176,60 @@ def test_event_during_work_is_told_after_it_and_not_in_it(host: Host, clock: Clo
     assert row.power_state is PowerState.SHUTDOWN
 
 
+def worked_on(host: Host, guest: GuestSpec, told: PowerState | None) -> None:
+    """A turn of work, which tells these facts at its end."""
+    assert host.context.instance_mutex.try_enter(guest.uuid)
+    if told is not None:
+        host.context.instance_mutex.told(guest.uuid, GuestFacts(power_state=told))
+    host.context.instance_mutex.leave(guest.uuid)
+
+
+def test_what_work_told_at_its_end_is_not_told_again(host: Host) -> None:
+    guest, _ = host.guest()
+    worked_on(host, guest, PowerState.RUNNING)
+    host.driver.notice(guest.uuid)
+    host.sync.tick()
+    assert host.conductor.reported == []
+    host.driver.happen(guest.uuid, PowerState.CRASHED)
+    host.sync.tick()
+    assert host.conductor.reported == [{guest.uuid: GuestFacts(power_state=PowerState.CRASHED)}]
+
+
+@pytest.mark.parametrize("told", [None, PowerState.SHUTDOWN])
+def test_what_later_work_told_or_did_not_tell_counts(host: Host, told: PowerState | None) -> None:
+    guest, _ = host.guest()
+    worked_on(host, guest, PowerState.RUNNING)
+    worked_on(host, guest, told)
+    host.driver.notice(guest.uuid)
+    host.sync.tick()
+    assert host.conductor.reported == [{guest.uuid: GuestFacts(power_state=PowerState.RUNNING)}]
+
+
+def test_guest_that_is_worked_on_is_not_told_by_a_look_at_all(host: Host) -> None:
+    guest, _ = host.guest()
+    assert host.context.instance_mutex.try_enter(guest.uuid)
+    host.driver.running[guest.uuid] = PowerState.SHUTDOWN  # in the midst of the work
+    host.driver.on_facts = lambda: host.context.instance_mutex.leave(guest.uuid)
+    host.driver.notice(None)
+    host.sync.tick()
+    assert host.conductor.reported == []
+
+
+def test_build_is_not_told_of_by_a_message_of_its_own(world: World) -> None:
+    built, other = guest_spec(), guest_spec()
+    running = world.start(power_sync_interval_s=NEVER_S)
+    eventually(lambda: world.conductor.heartbeats > 0)
+    world.conductor.order(WorkKind.BUILD, built)
+    eventually(lambda: world.conductor.instances[built.uuid].vm_state == "active")
+    eventually(lambda: not running.agent.context.instance_mutex.is_busy(built.uuid))
+    row = world.conductor.place(other)
+    world.driver.running[other.uuid] = PowerState.RUNNING
+    for uuid in (built.uuid, other.uuid):
+        world.driver.notice(uuid)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
+    assert not any(built.uuid in facts for facts in world.conductor.reported)
+
+
 def test_event_that_could_not_be_told_is_told_by_the_next_tick(host: Host) -> None:
     guest, row = host.guest()
     host.driver.happen(guest.uuid, PowerState.CRASHED)
