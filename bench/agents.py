@@ -2,11 +2,12 @@
 
     python -m bench.agents [--agents 1000] [--seconds 60] [--wakes 200]
 
-A private PostgreSQL (fsync on) and the web server as `manage.py up` runs it. Each agent is its messages alone, at the
-intervals of the real one: an open long poll, looks for its own work, heartbeats. Nothing of it computes, so nearly all
-CPU that is measured besides this program's is the control plane's. Printed:
+A private PostgreSQL (fsync on) and the web server as `manage.py up` runs it. Each agent is its messages alone, all that
+the real one of a host without guests sends, at its intervals: an open long poll, heartbeats, reports, and a look at
+each thing that may wait for it. Nothing of it computes, so nearly all CPU that is measured besides this program's is
+the control plane's. Printed:
 
-- connected: how long it took until each agent's first poll and message were taken;
+- connected: how long it took until each agent was registered and its first poll taken;
 - idle: CPU of the web server and of PostgreSQL, in shares of one core, their memory, and database connections;
 - wakes: from the commit of a wake-up to the answer that the agent reads, median, 99th percentile and the slowest. One
   that came to nobody ends the run, which says what is left of it.
@@ -27,16 +28,32 @@ from pathlib import Path
 import psycopg2
 
 from bench.select_destinations import DurablePostgres, set_up
+from computeagent.agent.host_report import measures_of
 from computeagent.agent.options import AgentOptions
-from computeagent.protocol.wire import AGENT_HEADER, PROTOCOL_VERSION, VERSION_HEADER
+from computeagent.agent.upkeep import SPARING_LOOK_S, WHOLE_REPORT_EVERY_S
+from computeagent.protocol.hosts import HostReport, HostUsage
+from computeagent.protocol.wire import AGENT_HEADER, PROTOCOL_VERSION, VERSION_HEADER, encode
 from tests.fixtures.processes import ROOT
 from tests.fixtures.servers import free_port
 
 HEARTBEAT_S = 30.0
+KEPT_S = 20.0
+"""For less than that, even on a busy machine, the server keeps a silent connection."""
 LOST_S = 240.0
 """Later than this is lost: the hub looks at all queues long before."""
 WORK = "00000000-0000-0000-0000-00000000000a"
 OPTIONS = AgentOptions()
+CPU = {"arch": "x86_64", "model": "EPYC", "vendor": "AMD", "features": ["aes", "avx2", "sse4.2", "svm"]}
+METRICS = {"cpu.percent": 12.5, "memory.percent": 40.0, "disk.percent": 30.0, "network.eth0.rx.bytes": 1e9}
+EVERY_S = {
+    "heartbeat": HEARTBEAT_S,
+    "guest_documents": OPTIONS.metadata_interval_s,
+    "instances_on_host": OPTIONS.resource_interval_s,
+    "measures": OPTIONS.resource_interval_s,
+    "register": WHOLE_REPORT_EVERY_S,
+    **dict.fromkeys(("waiting_work", "consoles_wanted", "networks_wanted", "images_wanted"), SPARING_LOOK_S),
+}
+"""What an agent asks besides its polls, and every how many seconds."""
 
 
 def agent_id_of(host: str) -> str:
@@ -49,6 +66,9 @@ class Agent:
 
     def __init__(self, port: int, number: int) -> None:
         self.host = f"h{number:05}"
+        self._report = HostReport(
+            f"cmp-{number:05d}.lab", "QEMU", 8002002, 64, 512 * 1024, 4096, cpu_info=CPU, metrics=METRICS
+        )
         self._port = port
         self.heard: asyncio.Queue[float] = asyncio.Queue()
         self.polls = 0
@@ -66,25 +86,31 @@ class Agent:
     async def upkeep(self) -> None:
         """Look for own work and send heartbeats, each at its interval, from a place of its own within it."""
         link = await asyncio.open_connection("127.0.0.1", self._port)
-        await self._ask(link, "heartbeat", {"host": self.host})
+        own = {"host": self.host}
+        bodies: dict[str, dict[str, object]] = {
+            "register": {**own, "report": self._report},
+            "measures": {**own, "measures": measures_of(self._report, HostUsage(0, 0, 0, 0))},
+            "networks_wanted": {**own, "known_revision": 0},
+            "guest_documents": {**own, "known": {}},
+        }
+        await self._ask(link, "register", bodies["register"])
         self.has_own_host.set()
         share = int(self.host[1:]) * 0.618 % 1
-        due = {"waiting_work": share * OPTIONS.reconcile_interval_s, "heartbeat": share * HEARTBEAT_S}
-        every = {"waiting_work": OPTIONS.reconcile_interval_s, "heartbeat": HEARTBEAT_S}
-        began = time.monotonic()
+        due = {verb: share * seconds for verb, seconds in EVERY_S.items()}
+        began = asked_at = time.monotonic()
         while True:
             verb = min(due, key=lambda name: due[name])
             await asyncio.sleep(max(0.0, began + due[verb] - time.monotonic()))
-            link[1].close()  # on a busy machine it may be due later than the server keeps a silent connection
-            link = await asyncio.open_connection("127.0.0.1", self._port)
-            if verb == "heartbeat":
-                await self._ask(link, "host_own", {"host": self.host, "agent_id": agent_id_of(self.host), "guests": []})
-            await self._ask(link, verb, {"host": self.host})
-            due[verb] += every[verb]
+            if time.monotonic() - asked_at > KEPT_S:
+                link[1].close()
+                link = await asyncio.open_connection("127.0.0.1", self._port)
+            await self._ask(link, verb, bodies.get(verb, own))
+            asked_at = time.monotonic()
+            due[verb] += EVERY_S[verb]
 
     async def _ask(self, link: tuple[asyncio.StreamReader, asyncio.StreamWriter], verb: str, body: object) -> object:
         reader, writer = link
-        data = json.dumps(body).encode()
+        data = encode(body)
         lines = (
             f"POST /agent/v1/{verb} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {secret_of(self.host)}",
             f"{AGENT_HEADER}: {agent_id_of(self.host)}", f"{VERSION_HEADER}: {PROTOCOL_VERSION}",

@@ -16,6 +16,7 @@ from controlplane.work.prune import work_prune
 from placement.services.counts import keys_prune
 from scheduling.fleet.services.build_failures import build_failures_round
 from servers.agent_api.credentials import enrolments_prune
+from servers.agent_api.resend import RESEND_EVERY_S, host_wakeups_resend
 from servers.agent_api.stranded_builds import stranded_builds_leave
 from servers.bulk.services.jobs import bulk_jobs_prune
 from servers.bulk.services.run import BULK_JOBS_OPEN, bulk_act, bulk_act_overdue, bulk_items_follow
@@ -91,6 +92,7 @@ def _periodic_tasks_register() -> None:
     periodic_task_register("drift of allocations", every_s=120.0, run=placement_drift_round)
     _records_register()
     periodic_task_register("image files", every_s=600.0, run=image_files_sweep)
+    periodic_task_register("wake-ups of hosts", every_s=RESEND_EVERY_S, run=host_wakeups_resend)
     periodic_task_register("image cache requests", every_s=3600.0, run=image_cache_round)
     periodic_task_register("keys of server groups", every_s=3600.0, run=keys_prune)
     periodic_task_register("expired tokens", every_s=3600.0, run=tokens_purge_expired)

@@ -1,11 +1,13 @@
 """What the parts of one agent share."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from computeagent.agent.asking import Asking
 from computeagent.agent.guest_events import GuestEvents
 from computeagent.agent.held_leases import HeldLeases
 from computeagent.agent.host_report import HostReports
@@ -100,3 +102,4 @@ class AgentContext:
     complaints: Complaints = field(default_factory=Complaints)
     consoles_wanted: threading.Event = field(default_factory=threading.Event)
     volumes_wanted: threading.Event = field(default_factory=threading.Event)
+    images_wanted: Asking = field(default_factory=lambda: Asking(time.monotonic))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from computeagent.agent.resource_tracker import Usage
 from computeagent.drivers.base import Driver
 from computeagent.protocol.guests import GuestOnHypervisor, GuestSpec
-from computeagent.protocol.hosts import HostReport, HostUsage
+from computeagent.protocol.hosts import HostMeasures, HostReport, HostUsage
 from computeagent.protocol.power import PowerState
 
 ACCELERATORS = "COMPUTE_ACCELERATORS"
@@ -59,4 +59,22 @@ def with_usage(report: HostReport, usage: HostUsage) -> HostReport:
         memory_used_mib=usage.memory_mib,
         disk_used_gib=usage.disk_gib,
         running_guests=usage.running_guests,
+    )
+
+
+def without_measures(report: HostReport) -> HostReport:
+    """The report but for all that is another value each minute: two of a host that did not change are equal."""
+    none = with_usage(report, HostUsage(0, 0, 0, 0))
+    pools = tuple(replace(pool, free_bytes=0) for pool in report.pools)
+    return replace(none, metrics={}, clock_skew=None, disk_available_least_gib=0, pools=pools)
+
+
+def measures_of(report: HostReport, usage: HostUsage) -> HostMeasures:
+    """What `without_measures` leaves out."""
+    return HostMeasures(
+        usage=usage,
+        metrics=report.metrics,
+        disk_available_least_gib=report.disk_available_least_gib,
+        clock_skew=report.clock_skew,
+        pools=report.pools,
     )

@@ -29,17 +29,21 @@ class ImagePrefetch:
         self._reported_at = 0.0
         self._refused_by: str | None = None
 
-    def tick(self, control_plane: str) -> None:
-        """`control_plane` is the version that it told last."""
+    def tick(self, control_plane: str, look_s: float = 0.0) -> None:
+        """What is wanted is asked for when a wake-up came, and every `look_s` seconds. `control_plane` is the version
+        that it told last.
+        """
         if self._refused_by == control_plane:
             return
         try:
             self._report(self._context.driver.cached_images())
-            wanted = self._context.conductor.images_wanted(host=self._context.host)
+            wanted = self._wanted() if self._context.images_wanted.is_due(look_s) else []
         except NotFound:
             self._refused_by = control_plane
             log.info("the control plane is of an earlier release and asks nothing about base images")
             return
+        if wanted:  # what is cut off is asked for again by the next tick
+            self._context.images_wanted.wakeup()
         for image in wanted:
             self._fetch(image)
         if wanted:
@@ -53,6 +57,10 @@ class ImagePrefetch:
             return
         self._context.conductor.images_cached(host=self._context.host, images=images)
         self._reported, self._reported_at = present, now
+
+    def _wanted(self) -> list[WantedImage]:
+        with self._context.images_wanted.asked():
+            return self._context.conductor.images_wanted(host=self._context.host)
 
     def _fetch(self, image: WantedImage) -> None:
         """Raises Unavailable: the control plane is away or busy, and the next tick goes on."""

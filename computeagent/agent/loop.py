@@ -24,7 +24,7 @@ from computeagent.agent.live_consoles import ConsoleDialer, LiveConsoles
 from computeagent.agent.networking import Networking
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.orphans import NOT_REMOVED_BY_DOUBT, NOT_REMOVED_BY_OPTION, Orphans, node_is_known
-from computeagent.agent.ownership import HostOwnershipLost, HostRefused, agent_id, host_name_keep, host_name_require
+from computeagent.agent.ownership import HostOwnershipLost, HostRefused, host_name_keep, host_name_require
 from computeagent.agent.periodic import SETTLE_S, Periodic
 from computeagent.agent.pool_contents import PoolContents
 from computeagent.agent.power_sync import PowerSync
@@ -184,8 +184,9 @@ class Agent:
 
     def _have_networks(self) -> None:
         """Who is in which network is another thing to tell guests, too."""
-        self._context.networking.tick(self._registration_state.registration.version)
-        self._metadata.wake.set()
+        registered = self._registration_state
+        if self._context.networking.tick(registered.registration.version, look_s=registered.look_s(0.0)):
+            self._metadata.wake.set()
 
     def _register(self) -> None:
         """Say what this host is, for the first time. Raises HostRefused: the hypervisor is another host's."""
@@ -197,26 +198,13 @@ class Agent:
 
     def _own_host(self) -> None:
         try:
-            self._claim_host(frozenset(guest.uuid for guest in self._context.driver.guests()))
+            self._upkeep.claim_host(frozenset(guest.uuid for guest in self._context.driver.guests()))
         except DoorRefused:
             raise
         except Conflict as error:
             raise AgentAlreadyRunning(error.message) from error
         except Forbidden as error:  # its secret is another host's
             raise HostRefused(error.message) from error
-
-    def _claim_host(self, guests: frozenset[str]) -> None:
-        """Before the control plane hears anything else of this agent, and with each heartbeat. Raises Conflict."""
-        context = self._context
-        context.conductor.host_own(host=context.host, agent_id=agent_id(context.state_dir), guests=guests)
-
-    def _beat(self) -> None:
-        """Alive, and still the only one. Who stays the owner needs no guests as evidence."""
-        try:
-            self._claim_host(frozenset())
-        except Conflict as error:
-            raise HostOwnershipLost(error.message) from error
-        self._upkeep.heartbeat()
 
     def _start_up(self) -> None:
         """Be alive, recover, and only then take work and tell power states."""
@@ -250,7 +238,9 @@ class Agent:
         return "" if self._context.options.reap_orphans else NOT_REMOVED_BY_OPTION
 
     def _start_vital_threads(self) -> None:
-        self._periodic("heartbeat", self._beat, lambda: self._registration_state.registration.report_interval_s)
+        self._periodic(
+            "heartbeat", self._upkeep.heartbeat, lambda: self._registration_state.registration.report_interval_s
+        )
         self._periodic("leases", self._upkeep.renew_leases, lambda: self._registration_state.registration.lease_s / 3)
         self._thread_group.start("watchdog", self._watch)
 
@@ -276,7 +266,8 @@ class Agent:
     def _start_reporters(self, orphans: Orphans) -> None:
         options, upkeep = self._context.options, self._upkeep
         self._periodic("wakeups", upkeep.wait_for_wakeups, lambda: 0.0, max_s=options.wakeup_wait_s)
-        self._periodic("own-work", upkeep.poll_for_work, lambda: options.reconcile_interval_s)
+        look_s = self._registration_state.look_s
+        self._periodic("own-work", upkeep.poll_for_work, lambda: look_s(options.reconcile_interval_s))
         events, power = self._context.guest_events, PowerSync(self._context)
         self._context.driver.watch(events.note)
         self._periodic("power", power.tick, power.rest_s, wake=events.happened, settle_s=EVENTS_SETTLE_S)
@@ -302,13 +293,14 @@ class Agent:
         images = ImagePrefetch(self._context)
         self._periodic(
             "images",
-            lambda: images.tick(self._registration_state.registration.version),
+            lambda: images.tick(self._registration_state.registration.version, look_s(0.0)),
             lambda: options.images_interval_s,
             max_s=options.images_take_s,
+            wake=self._context.images_wanted.wake,
         )
         if self._consoles is not None:
             wanted = self._context.consoles_wanted
-            self._periodic("consoles", self._consoles.ask, lambda: CONSOLES_EVERY_S, wake=wanted, settle_s=0.0)
+            self._periodic("consoles", self._consoles.ask, lambda: look_s(CONSOLES_EVERY_S), wake=wanted, settle_s=0.0)
         self._start_volumes()
         self._periodic("usage", upkeep.report_usage, lambda: options.resource_interval_s, wake=wake)
 
@@ -371,7 +363,8 @@ class Agent:
         self._stopping.set()
         context = self._context
         events = (context.changes.happened, context.guest_events.happened, context.networking.changed)
-        for event in (*events, context.consoles_wanted, context.volumes_wanted, self._metadata.wake):
+        wanted = (context.consoles_wanted, context.volumes_wanted, context.images_wanted.wake)
+        for event in (*events, *wanted, self._metadata.wake):
             event.set()
         self._volume_work.close()
         readers = (options.max_concurrent_builds, options.concurrent_actions, options.concurrent_snapshots, MAX_WORKERS)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
+from computeagent.agent.asking import Asking
 from computeagent.agent.retry import JITTER, Retry
 from computeagent.drivers.base import DriverError
 from computeagent.networks.base import HostPlug, NetworkError
@@ -47,7 +48,8 @@ class Networking:
         clock: Callable[[], float],
         interval_s: float,
     ) -> None:
-        self.changed = threading.Event()
+        self.asking = Asking(clock)
+        self.changed = self.asking.wake
         """Set when a tick has something to do before its time."""
         self._host = host
         self._conductor = conductor
@@ -87,24 +89,29 @@ class Networking:
         except NetworkError as error:
             log.warning("the networks of this host were not let go of: %s", error)
 
-    def tick(self, control_plane: str) -> None:
-        """Have what is wanted now, and tell how far that is. `control_plane` is the version that it told last."""
+    def tick(self, control_plane: str, *, look_s: float = 0.0) -> bool:
+        """Have what is wanted now, and tell how far that is. It is asked for when a wake-up came, and every `look_s`
+        seconds. `control_plane` is the version that it told last. Returns whether guests may have to be told of it.
+        """
         if self._refused_by == control_plane:
-            return
+            return True
         with self._lock:
             is_whole = self._clock() - self._fetched_at >= WHOLE_EVERY_S
+            is_asked = is_whole or self.asking.is_due(look_s)
             try:
-                is_new = self._fetch(is_whole=is_whole)
+                is_new = is_asked and self._fetch(is_whole=is_whole)
             except NotFound:
                 self._refused_by = control_plane
                 log.info("the control plane is of an earlier release and says nothing about networks")
-                return
+                return True
             if is_new or self._clock() - self._applied_at >= (1 - JITTER) * self._interval_s:
                 self._apply()
             applied = self._applied
-        if applied is not None and (is_whole or applied != self._reported):  # builds do not wait for the answer
+        is_other = applied is not None and applied != self._reported
+        if applied is not None and (is_whole or is_other):  # builds do not wait for the answer
             self._conductor.networks_applied(host=self._host, applied=applied)
             self._reported = applied
+        return is_asked or is_other
 
     def plugged(self, guest: GuestSpec) -> GuestSpec:
         """The guest, its ports joined to their networks, so that it may be started. Raises DriverError, Unavailable."""
@@ -177,7 +184,8 @@ class Networking:
     def _fetch(self, *, is_whole: bool) -> bool:
         """Whether the document is another one than before. Raises NotFound, Unavailable."""
         known = -1 if is_whole or self._wanted is None else self._wanted.revision
-        wanted = self._conductor.networks_wanted(host=self._host, known_revision=known)
+        with self.asking.asked():
+            wanted = self._conductor.networks_wanted(host=self._host, known_revision=known)
         self._fetched_at = self._clock() if known < 0 else self._fetched_at
         if wanted is None or wanted == self._wanted:
             return False

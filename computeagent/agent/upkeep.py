@@ -9,8 +9,15 @@ from dataclasses import replace
 from computeagent.agent.clock_skew import ClockWatch
 from computeagent.agent.context import AgentContext
 from computeagent.agent.host_metrics import HostMetrics
-from computeagent.agent.host_report import usage_of_host, with_accelerators, with_usage
+from computeagent.agent.host_report import (
+    measures_of,
+    usage_of_host,
+    with_accelerators,
+    with_usage,
+    without_measures,
+)
 from computeagent.agent.orphans import Orphans
+from computeagent.agent.ownership import HostOwnershipLost, agent_id
 from computeagent.agent.poll_wait import PollWait
 from computeagent.agent.telling import power_states_tell
 from computeagent.agent.versions import with_versions
@@ -19,7 +26,7 @@ from computeagent.protocol.guests import GuestFacts, InstanceOnHost
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import HostWakeup, HostWakeupKind
-from controlplane.kernel.errors import Fenced, NotFound, Unavailable
+from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +34,10 @@ MAX_LOST_AT_ONCE = 3
 """Guests that vanish between two listings and are still believed to be gone."""
 MAX_NAMED = 5
 """So many of them stand in the reason of safe mode."""
+SPARING_LOOK_S = 300.0
+"""How often is asked for what a wake-up is sent again for."""
+WHOLE_REPORT_EVERY_S = 600.0
+"""How often a host is registered again of which nothing but measures changed: its provider may have been changed."""
 
 
 class RegistrationState:
@@ -55,6 +66,12 @@ class RegistrationState:
         with self._lock:
             return None if self._registration is None else self._registration.version
 
+    def look_s(self, seconds: float) -> float:
+        """How often to ask what waits for this host, which is every `seconds` where a wake-up is sent only once."""
+        with self._lock:
+            is_sparing = self._registration is not None and self._registration.is_sparing
+        return max(seconds, SPARING_LOOK_S) if is_sparing else seconds
+
     @property
     def registration(self) -> Registration:
         """The last answer; the agent registers before anything asks for it."""
@@ -76,17 +93,39 @@ class Upkeep:
         self._poll_wait = PollWait(context.options.wakeup_wait_s)
         self._metrics = HostMetrics(context.state_dir)
         self._clock_watch = ClockWatch(time.time, time.monotonic)
+        self._registered: HostReport | None = None
+        self._registered_at = 0.0
 
     def register(self) -> None:
         """Report what this host is and has, how much of it is taken, how busy it is, and what runs on it."""
+        self._register(self._report())
+
+    def _report(self) -> HostReport:
+        return self._with_measures(with_accelerators(with_versions(self._context.reports.fresh())))
+
+    def _register(self, report: HostReport) -> None:
         context = self._context
-        report = self._with_measures(with_accelerators(with_versions(context.reports.fresh())))
         with self._usage_lock:
             usage = self._usage()
             self._registration_state.set(
                 context.conductor.register(host=context.host, report=with_usage(report, usage))
             )
             self._reported_usage = usage
+        self._registered, self._registered_at = without_measures(report), context.clock()
+
+    def report_again(self) -> None:
+        """Tell the measures alone where nothing else is another than what was registered, and not long ago."""
+        context, report = self._context, self._report()
+        is_old = context.clock() - self._registered_at >= WHOLE_REPORT_EVERY_S
+        is_sparing = self._registration_state.registration.is_sparing
+        if is_old or not is_sparing or without_measures(report) != self._registered:
+            self._register(report)
+            return
+        self.report_usage()
+        try:
+            context.conductor.measures(host=context.host, measures=measures_of(report, self._usage()))
+        except NotFound:  # the host was removed
+            self._register(report)
 
     def _with_measures(self, report: HostReport) -> HostReport:
         metrics: dict[str, object] = {**report.metrics, **self._metrics.measured()}
@@ -107,7 +146,7 @@ class Upkeep:
         return usage_of_host(self._context.tracker.used(), self._context.driver.guests())
 
     def report_resources(self, orphans: Orphans) -> None:
-        """Count from zero, look for orphans, tell which guests are missing, register again."""
+        """Count from zero, look for orphans, tell which guests are missing, report again."""
         context = self._context
         checkpoint = context.instance_mutex.checkpoint()
         guests = context.driver.guests()
@@ -117,7 +156,7 @@ class Upkeep:
         self._judge(here, placed)
         orphans.report_and_remove(guests, [instance.uuid for instance in placed])
         self._report_missing([instance for instance in placed if instance.uuid not in here], checkpoint)
-        self.register()
+        self.report_again()
 
     def contradicts(self, here: Collection[str], placed: Sequence[InstanceOnHost]) -> bool:
         """At the start: whether safe mode of an earlier run goes on, for the listing is still what it was not believed
@@ -172,11 +211,22 @@ class Upkeep:
             log.warning("whether guest %s is there cannot be read: %s", uuid, error.message)
             return False
 
+    def claim_host(self, guests: frozenset[str]) -> None:
+        """Before the control plane hears anything else of this agent. Raises Conflict."""
+        context = self._context
+        context.conductor.host_own(host=context.host, agent_id=agent_id(context.state_dir), guests=guests)
+
     def heartbeat(self) -> None:
-        """Say 'alive'. A control plane that does not know this host any more gets a new registration."""
+        """Alive, and still the only one: who stays the owner needs no guests as evidence. A control plane that does not
+        know this host any more gets a new registration. Raises HostOwnershipLost.
+        """
+        conductor, host = self._context.conductor, self._context.host
         try:
-            conductor, host = self._context.conductor, self._context.host
+            if not self._registration_state.registration.is_sparing:
+                self.claim_host(frozenset())
             self._registration_state.set(self._clock_watch.exchange(lambda: conductor.heartbeat(host=host)))
+        except Conflict as error:
+            raise HostOwnershipLost(error.message) from error
         except NotFound as error:
             log.warning("this host is not known to the control plane, registering again: %s", error.message)
             self.register()
@@ -219,10 +269,11 @@ class Upkeep:
     def _wake(self, kind: HostWakeupKind) -> None:
         context = self._context
         {
-            HostWakeupKind.CONSOLES: context.consoles_wanted,
-            HostWakeupKind.NETWORKS: context.networking.changed,
-            HostWakeupKind.VOLUMES: context.volumes_wanted,
-        }[kind].set()
+            HostWakeupKind.CONSOLES: context.consoles_wanted.set,
+            HostWakeupKind.NETWORKS: context.networking.asking.wakeup,
+            HostWakeupKind.VOLUMES: context.volumes_wanted.set,
+            HostWakeupKind.IMAGES: context.images_wanted.wakeup,
+        }[kind]()
 
     def poll_for_work(self) -> None:
         """Ask for work that nobody holds: what a lost wake-up, a crash, or being forced down left behind."""

@@ -42,7 +42,7 @@ from computeagent.protocol.bounds import (
 from computeagent.protocol.consoles import ConsoleOrder
 from computeagent.protocol.guest_config import FirstBoot
 from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
-from computeagent.protocol.hosts import HostReport, HostUsage, Registration
+from computeagent.protocol.hosts import HostMeasures, HostReport, HostUsage, Registration
 from computeagent.protocol.images import CachedImage, CacheState, WantedImage
 from computeagent.protocol.metadata import PASSWORD_MAX_BYTES, GuestDocuments
 from computeagent.protocol.networks import HostNetworks, NetworksApplied
@@ -80,7 +80,8 @@ class Conductor(Protocol):
     """What an agent may ask. Calls raise `Unavailable` while the control plane cannot be reached."""
 
     def host_own(self, *, host: HostName, agent_id: Uuid, guests: GuestNames) -> None:
-        """Be the one agent of `host`, whose hypervisor has `guests`; asked before all else and with each heartbeat.
+        """Be the one agent of `host`, whose hypervisor has `guests`; asked before all else, and with each heartbeat of
+        a control plane that is not sparing.
 
         `agent_id` lives in the agent's state directory. From then on every verb that writes says in its own statement
         that the host is still this agent's. Raises Conflict when it is another one's.
@@ -96,7 +97,15 @@ class Conductor(Protocol):
         """
 
     def heartbeat(self, *, host: HostName) -> Registration:
-        """Say 'alive'. The answer says whether the host is disabled. Raises NotFound: register first."""
+        """Say 'alive'. The answer says whether the host is disabled. Raises NotFound: register first; and Conflict when
+        the host is another agent's.
+        """
+
+    def measures(self, *, host: HostName, measures: HostMeasures) -> None:
+        """The report stands as it was registered last, but for these. Raises NotFound: register.
+
+        A control plane of the release before has no such verb: it answers NotFound, too.
+        """
 
     def usage(self, *, host: HostName, usage: HostUsage) -> None:
         """How much is taken now; between two registrations, and nothing else of a report. No node, no effect."""

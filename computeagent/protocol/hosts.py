@@ -140,11 +140,23 @@ class HostUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class HostMeasures:
+    """What a report says that is another value each minute: how busy the host is, and how much of its disks is left."""
+
+    usage: HostUsage
+    metrics: JsonObject = field(default_factory=dict)
+    disk_available_least_gib: Signed = 0
+    clock_skew: ClockSkew | None = None
+    pools: Annotated[tuple[PoolReport, ...], Meta(max_length=POOLS_MAX)] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Registration:
     """The control plane's answer to a registration or a heartbeat. `forced_down`: an admin declared this host dead.
 
     `time_s` is the database's clock while it was made, in Unix seconds, 0 where it was not asked; `version` is the
-    control plane's own.
+    control plane's own. `is_sparing`: it sends wake-ups again until what they are about is done, and a heartbeat renews
+    the ownership of the host; so the agent has to ask less.
     """
 
     service_id: str
@@ -156,3 +168,4 @@ class Registration:
     forced_down: bool = False
     time_s: float = 0.0
     version: str = ""
+    is_sparing: bool = False

@@ -54,12 +54,13 @@ class HostWakeupKind(StrEnum):
     NETWORKS = "networks"
     CONSOLES = "consoles"
     VOLUMES = "volumes"
+    IMAGES = "images"
 
 
 @dataclass(frozen=True, slots=True)
 class HostWakeup:
-    """A wake-up: ask for what this host is to have of networks, which consoles wait for it, or which work on volumes.
-    May be late, lost or doubled as well.
+    """A wake-up: ask for what this host is to have of networks or in its cache of images, which consoles wait for it,
+    or which work on volumes. May be late, lost or doubled as well.
     """
 
     kind: HostWakeupKind = HostWakeupKind.NETWORKS

@@ -99,14 +99,20 @@ class HttpConductor:
     def host_own(self, *, agent_id: str, **arguments: Any) -> None:
         """See Conductor. The id of the agent travels with every request from then on."""
         self._agent_id = agent_id
+        self._by_newest_secret(functools.partial(self._call, verbs()["host_own"], agent_id=agent_id, **arguments))
+
+    def heartbeat(self, **arguments: Any) -> Any:
+        """See Conductor. The secret is rotated when it is time to."""
+        return self._by_newest_secret(functools.partial(self._call, verbs()["heartbeat"], **arguments))
+
+    def _by_newest_secret(self, call: Callable[[], Any]) -> Any:
         self._rotation.rotate_if_due()
-        own = functools.partial(self._call, verbs()["host_own"], agent_id=agent_id, **arguments)
         try:
-            own()
+            return call()
         except SecretUnknown:
             if not self._rotation.fall_back():
                 raise
-            own()
+            return call()
 
     def trade(self, host: str, token: str, secret: str) -> None:
         """A one-time token for this secret. Raises Forbidden, Invalid, SecretTaken, DoorRefused, Unavailable."""

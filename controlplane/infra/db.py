@@ -44,6 +44,11 @@ def db_now(using: str = "default") -> datetime:
     with connection.cursor() as cursor:
         cursor.execute(sql)
         (value,) = cursor.fetchone()
+    return db_time(value)
+
+
+def db_time(value: datetime | str) -> datetime:
+    """A time as a statement written in SQL gets it from this database."""
     return value if isinstance(value, datetime) else datetime.fromisoformat(value).replace(tzinfo=UTC)
 
 

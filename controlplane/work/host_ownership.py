@@ -7,11 +7,12 @@ reason of its own; the service that hands it over decides. Two that want it at o
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, Q
 from django.db.models.functions import Now
 
-from controlplane.infra.db import now_plus
+from controlplane.infra.db import later_sql, later_value, now_plus
+from controlplane.infra.prepared import PreparedStatement
 from controlplane.work.models import NamedLease
 
 
@@ -23,6 +24,19 @@ class Ownership:
     owner: str
 
 
+# Every agent renews its own each half minute, and locks it for whatever it tells of its host.
+_RENEW = PreparedStatement(
+    "ownership_renew",
+    lambda: f"UPDATE work_namedlease SET until = {later_sql()} WHERE name = %s AND owner = %s RETURNING name",  # noqa: S608
+    types=["double precision", "text", "text"],
+)
+_HELD_SQL = "SELECT name FROM work_namedlease WHERE name = %s AND owner = %s"
+_HELD = PreparedStatement("ownership_held", lambda: _HELD_SQL, types=["text", "text"])
+_LOCK = PreparedStatement(
+    "ownership_lock",
+    lambda: _HELD_SQL + (" FOR NO KEY UPDATE" if connection.features.has_select_for_no_key_update else ""),
+    types=["text", "text"],
+)
 OWNED_SQL = " AND EXISTS (SELECT 1 FROM work_namedlease AS held WHERE held.name = %s AND held.owner = %s)"
 """For statements written in SQL: the parameters are `name` and `owner`."""
 
@@ -34,10 +48,14 @@ def owned(ownership: Ownership | None) -> Q:
     return Q(Exists(NamedLease.objects.filter(name=ownership.name, owner=ownership.owner)))
 
 
+def ownership_holds(ownership: Ownership) -> bool:
+    """Whether the ownership is the owner's at this moment."""
+    return bool(_HELD.rows([ownership.name, ownership.owner]))
+
+
 def ownership_lock(ownership: Ownership) -> bool:
     """Whether the ownership is the owner's, and it stays so until the caller's transaction ends."""
-    rows = NamedLease.objects.select_for_update(no_key=True).filter(name=ownership.name, owner=ownership.owner)
-    return rows.first() is not None
+    return bool(_LOCK.rows([ownership.name, ownership.owner]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +68,7 @@ class OwnershipHolder:
 
 def ownership_renew(*, name: str, owner: str, seconds: float) -> bool:
     """Promise to be heard of within `seconds`. False when the ownership is not the owner's."""
-    return bool(NamedLease.objects.filter(name=name, owner=owner).update(until=now_plus(seconds)))
+    return bool(_RENEW.rows([later_value(seconds), name, owner]))
 
 
 def ownerships_renew(*, names: Collection[str], owners: Collection[str], seconds: float) -> list[str]:

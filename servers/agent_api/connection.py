@@ -1,16 +1,14 @@
 """`DatabaseConductor`: each verb is a service or a selector, on the calling thread's own connection."""
 
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from django.db import close_old_connections, transaction
 
 from computeagent.protocol.conductor import GroupVerdict
 from computeagent.protocol.guest_config import FirstBoot
 from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
-from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.steps import BuildFailure, FailureClass, StepEnd
 from computeagent.protocol.uploads import UploadPlace
 from computeagent.protocol.volumes import VolumeWorkKind
@@ -29,8 +27,6 @@ from controlplane.work.work import (
     work_take,
     work_take_again,
 )
-from scheduling.fleet.selectors.host_addresses import host_addresses
-from scheduling.fleet.services.hosts import host_register, host_usage_report, service_heartbeat
 from servers.agent_api.console_log import console_logs_store
 from servers.agent_api.consoles import ConsoleVerbs
 from servers.agent_api.group_check import group_refusal
@@ -39,7 +35,7 @@ from servers.agent_api.guest_spec import image_of_guest
 from servers.agent_api.host_images import HostImageVerbs
 from servers.agent_api.host_instances import instances_on_host
 from servers.agent_api.host_networks import HostNetworkVerbs
-from servers.agent_api.host_ownership import host_ownership, host_ownership_claim
+from servers.agent_api.host_reports import HostReportVerbs
 from servers.agent_api.leases import instance_work, leased, reaching, row_lease
 from servers.agent_api.orders import work_order
 from servers.agent_api.reached import database_reached
@@ -54,7 +50,6 @@ from servers.instances.actions.table import ACTION_OF_WORK
 from servers.instances.selectors.instances import instance_row
 from servers.instances.selectors.work_images import image_made_by, image_of_new_volume, image_read_by
 from servers.instances.services.act import action_done, action_failed
-from servers.instances.services.adoption import instances_adopt
 from servers.instances.services.build_outcome import build_done, build_failed
 from servers.instances.services.delete import delete_done
 from servers.instances.services.first_boot import first_boot_read
@@ -63,14 +58,12 @@ from servers.instances.services.journal import StepReport, StepTrack, step_progr
 from servers.instances.services.screenshot import screenshot_done
 from servers.instances.services.state import step_task_set
 from servers.models import Instance
-from servers.networks.services.bindings import host_address_changed
 from servers.repair.services.orphan_guests import orphan_guest_release, orphan_guests_report
 from servers.repair.services.power_sync import guest_bring_back, power_states_sync
 from servers.repair.services.task_heal import lost_tasks_heal
 from servers.volumes.backups.incoming import IncomingBackup
 from servers.volumes.backups.reading import backup_chunks
 from servers.volumes.domain.work_rules import VOLUME_KINDS
-from servers.volumes.services.pools import pools_offer, pools_report
 from servers.volumes.services.uploads import image_uploaded_by
 
 OWNER_MAX = 200
@@ -88,19 +81,15 @@ def _step_report(lease: AgentLease, ended: Sequence[StepEnd]) -> StepReport:
     return StepReport(track, tuple(ended))
 
 
-class DatabaseConductor(ConsoleVerbs, GuestDocumentVerbs, HostImageVerbs, HostNetworkVerbs, VolumeVerbs):
+class DatabaseConductor(
+    HostReportVerbs, ConsoleVerbs, GuestDocumentVerbs, HostImageVerbs, HostNetworkVerbs, VolumeVerbs
+):
     """See `computeagent.protocol.conductor.Conductor` for what each verb promises."""
 
     def __init__(self, ownership: Ownership | None = None) -> None:
         """`ownership`: who must own the host for a write to take effect, where that was told before."""
         super().__init__(ownership)
         self._waiters: dict[str, WakeupWaiter] = {}
-
-    @reaching
-    def host_own(self, *, host: str, agent_id: str, guests: Collection[str]) -> None:
-        """See Conductor. One that was never told whose agent it serves (tests do without) demands nothing."""
-        self._ownership = host_ownership(host=host, agent_id=agent_id)
-        host_ownership_claim(host=host, agent_id=agent_id, guests={uuid.UUID(guest) for guest in guests})
 
     @reaching
     def void_leases(self, *, host: str, owner_prefix: str) -> None:
@@ -113,30 +102,6 @@ class DatabaseConductor(ConsoleVerbs, GuestDocumentVerbs, HostImageVerbs, HostNe
 
     def _row_lease(self, lease: AgentLease) -> RowLease:
         return row_lease(instance_work(lease), self._ownership)
-
-    @reaching
-    def register(self, *, host: str, report: HostReport) -> Registration:
-        """See Conductor."""
-        with self._owned(host), transaction.atomic():
-            known = host_addresses([host]).get(host, report.host_ip)
-            pools = pools_report(host=host, reports=report.pools)
-            registration = host_register(host=host, report=replace(report, traits=(*report.traits, *sorted(pools))))
-            pools_offer(host=host, compute_node_uuid=uuid.UUID(registration.compute_node_uuid))
-            if known != report.host_ip:
-                host_address_changed(host=host)
-            # Of a host that was removed with instances on it and comes back, these are on its new node.
-            instances_adopt(host=host, compute_node_uuid=uuid.UUID(registration.compute_node_uuid))
-            return registration
-
-    @reaching
-    def heartbeat(self, *, host: str) -> Registration:
-        """See Conductor. An agent asks for its host, by `host_own`, right before each of these."""
-        return service_heartbeat(host=host)
-
-    @reaching
-    def usage(self, *, host: str, usage: HostUsage) -> None:
-        """See Conductor."""
-        host_usage_report(host=host, usage=usage, ownership=self._ownership)
 
     def wakeups(self, *, host: str, timeout_s: float) -> list[Wakeup]:
         """See Conductor. Called from one thread only: a waiter belongs to it."""

@@ -5,6 +5,7 @@ from collections import defaultdict
 
 from computeagent.protocol.guests import GuestSpec, InstanceOnHost, PortSpec
 from computeagent.protocol.power import PowerState
+from controlplane.infra.prepared import PreparedQuery
 from controlplane.work.work import open_work_subjects
 from scheduling.topology.selectors.claims import topologies_of_instances, topology_of_instance
 from servers.agent_api.guest_spec import guest_spec
@@ -13,13 +14,20 @@ from servers.models import Instance, Port
 from servers.networks.selectors.port_specs import port_specs
 from servers.volumes.selectors.guest_volumes import FLAVOR_DISKS, guest_disks
 
+# Every agent asks each minute.
+_HERE = PreparedQuery(
+    "instances_on_host", lambda host: Instance.objects.filter(host=host, deleted_at__isnull=True), types=["text"]
+)
+
 
 def instances_on_host(host: str) -> list[InstanceOnHost]:
-    """Those that live, with all that their guests are made of. Nine queries, however many instances.
+    """Those that live, with all that their guests are made of. Nine queries, however many instances; one for none.
 
     Work without a task is no work on an instance here: it ends without its guest having come back.
     """
-    instances = list(Instance.objects.filter(host=host, deleted_at__isnull=True))
+    instances = _HERE.run([host])
+    if not instances:
+        return []
     ids = [instance.pk for instance in instances]
     busy = open_work_subjects(subjects=ids, other_than=WORK_WITHOUT_TASK)
     ports: dict[uuid.UUID, list[PortSpec]] = defaultdict(list)

@@ -65,6 +65,11 @@ def host_ownership_claim(*, host: str, agent_id: str, guests: Collection[uuid.UU
         raise Conflict(f"Another agent took host {host} at this very moment.", host=host)
 
 
+def host_ownership_keep(*, host: str, ownership: Ownership) -> None:
+    """Stay the agent of `host`, with each heartbeat: who is needs no guests as evidence. Raises Conflict as a claim."""
+    host_ownership_claim(host=host, agent_id=ownership.owner.rpartition(" ")[2], guests=())
+
+
 def host_ownership(*, host: str, agent_id: str) -> Ownership:
     """What holds as long as this agent is the one of `host`."""
     return Ownership(_ownership_name(host), f"{host} {agent_id}")

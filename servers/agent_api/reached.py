@@ -7,7 +7,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections, c
 
 from controlplane.infra.database_errors import is_disk_full
 from controlplane.kernel.errors import Conflict, Unavailable
-from controlplane.work.host_ownership import Ownership, ownership_lock
+from controlplane.work.host_ownership import Ownership, ownership_holds, ownership_lock
 
 
 @contextmanager
@@ -36,5 +36,14 @@ class OwnedHost:
             return
         with transaction.atomic():
             if not ownership_lock(self._ownership):
-                raise Conflict(f"Host {host} is served by another agent now.", host=host)
+                raise _another(host)
             yield
+
+    def _require_owner(self, host: str) -> None:
+        """Raises Conflict when the host is another agent's at this moment."""
+        if self._ownership is not None and not ownership_holds(self._ownership):
+            raise _another(host)
+
+
+def _another(host: str) -> Conflict:
+    return Conflict(f"Host {host} is served by another agent now.", host=host)

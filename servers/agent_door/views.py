@@ -144,7 +144,7 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
         answer = order_sealed(answer, asker.host)
     if isinstance(answer, Registration):
         # Its polls say that it is alive; what is left is to hear whether it still has its host.
-        answer = replace(answer, report_interval_s=own_heartbeat_s())
+        answer = replace(answer, report_interval_s=own_heartbeat_s(), is_sparing=True)
     return _json(answer)
 
 

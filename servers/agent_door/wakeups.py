@@ -2,7 +2,8 @@
 
 A web server that can wait without a thread begins a poll (`long_poll_begin`), waits for its future, and serves the
 request inside `long_poll_answer`. Under any other the view waits in its thread. A poll whose answer reached nobody is
-given up (`long_poll_give_up`): its wake-ups are taken already, so they have to be sent again.
+given up (`long_poll_give_up`): its wake-ups are taken already, so they have to be sent again. Nobody has to be asked
+about a poll whose time is over (`long_poll_ended`), which is what nearly all of them come to.
 """
 
 import logging
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from django.db import Error, close_old_connections
 from django.utils.datastructures import CaseInsensitiveMapping
 
-from computeagent.protocol.wire import PREFIX, verbs
+from computeagent.protocol.wire import PREFIX, PROTOCOL_VERSION, VERSION_HEADER, encode, verbs
 from computeagent.protocol.work import Wakeup
 from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.kill_points import reach
@@ -77,6 +78,21 @@ def long_poll_answer(poll: LongPoll) -> Iterator[None]:
         yield
     finally:
         _answered.reset(token)
+
+
+def long_poll_ended(poll: LongPoll) -> tuple[dict[str, str], bytes] | None:
+    """Headers and body for a poll that nothing came for. None where something did, which a request has to answer.
+
+    Whose secret was revoked meanwhile is told so at the next poll.
+    """
+    if not poll.wakeups.cancel():
+        return None
+    text = encode([])
+    return {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(text)),
+        VERSION_HEADER: str(PROTOCOL_VERSION),
+    }, text
 
 
 def long_poll_give_up(poll: LongPoll) -> None:

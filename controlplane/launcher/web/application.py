@@ -38,6 +38,7 @@ from servers.agent_door.wakeups import (
     LongPoll,
     long_poll_answer,
     long_poll_begin,
+    long_poll_ended,
     long_poll_give_up,
 )
 from servers.consoles.places import console_places_offered
@@ -157,7 +158,9 @@ class Application:
         was_sent = False
         try:
             if await self._waiting.over(poll, exchange.receive):
-                answer = await self._served(exchange.scope, body.file, [partial(long_poll_answer, poll)])
+                answer = _ended(poll) or await self._served(
+                    exchange.scope, body.file, [partial(long_poll_answer, poll)]
+                )
                 await self._sender.send(answer, exchange)
                 was_sent = answer.status == HTTPStatus.OK and not exchange.connection.is_gone
         finally:
@@ -193,6 +196,15 @@ class Application:
             return
         await send({"type": "websocket.http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "websocket.http.response.body", "body": answer.body})
+
+
+def _ended(poll: LongPoll) -> WebResponse | None:
+    """The answer of a poll whose time is over, which takes no thread."""
+    ended = long_poll_ended(poll)
+    if ended is None:
+        return None
+    headers, text = ended
+    return WebResponse(HTTPStatus.OK, [(name.encode(), value.encode()) for name, value in headers.items()], body=text)
 
 
 def _path_of(raw: bytes) -> str:

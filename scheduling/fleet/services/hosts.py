@@ -14,7 +14,8 @@ from django.db.models.functions import Coalesce, Greatest, Lower, Now
 
 from computeagent.protocol.bounds import JSON_MAX_BYTES
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
-from controlplane.infra.db import now_plus
+from controlplane.infra.db import db_time, now_plus, now_sql
+from controlplane.infra.prepared import PreparedStatement
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from controlplane.kernel.texts import phrase as _
 from controlplane.kernel.version import VERSION
@@ -74,23 +75,40 @@ def host_register(*, host: str, report: HostReport) -> Registration:
         service = safe_mode_follow(service, node.safe_mode)
         node_provider_sync(node=node, disabled=service.disabled)
         host_aggregates_mirror(host=host)
-        host_usage_record(host=host, report=report)
+        host_usage_record(host=host, metrics=report.metrics, usage=usage_of(report))
     return _registration(service, node)
 
 
-HEARTBEAT_COLUMNS = tuple(f"service__{name}" for name in ("id", "disabled", "disabled_reason", "forced_down"))
+_HEARTBEAT_SQL = """
+UPDATE scheduling_service SET last_seen_up = {now}, report_count = report_count + 1
+ WHERE host = %s AND "binary" = '{binary}'
+RETURNING id, disabled, disabled_reason, forced_down, last_seen_up,
+          (SELECT id FROM scheduling_computenode WHERE host = %s ORDER BY hypervisor_hostname LIMIT 1)
+"""
+# Every agent sends one each half minute.
+_HEARTBEAT = PreparedStatement(
+    "service_heartbeat",
+    lambda: _HEARTBEAT_SQL.strip().format(now=now_sql(), binary=COMPUTE_BINARY),
+    types=["text"],
+    places=lambda: [0, 0],
+)
 
 
 def service_heartbeat(*, host: str) -> Registration:
-    """The agent of `host` is alive, by the database's clock. One UPDATE, one read. Raises NotFound: register first."""
-    seen = Service.objects.filter(host=host, binary=COMPUTE_BINARY).update(
-        last_seen_up=Now(), report_count=F("report_count") + 1
-    )
-    nodes = ComputeNode.objects.select_related("service").only("host", "hypervisor_hostname", *HEARTBEAT_COLUMNS)
-    node = nodes.annotate(now=Now()).filter(host=host).first() if seen else None
-    if node is None:
+    """The agent of `host` is alive, by the database's clock. One statement. Raises NotFound: register first."""
+    rows = _HEARTBEAT.rows([host])
+    if not rows or rows[0][-1] is None:
         raise NotFound(_("Host {host} is not registered.", host=host), field="host")
-    return _registration(node.service, node, time_s=node.now.timestamp())
+    service_id, disabled, reason, forced_down, seen_at, node_id = rows[0]
+    return Registration(
+        service_id=str(UUID(str(service_id))),
+        compute_node_uuid=str(UUID(str(node_id))),
+        disabled=bool(disabled),
+        disabled_reason=reason,
+        forced_down=bool(forced_down),
+        time_s=db_time(seen_at).timestamp(),
+        **_intervals(),
+    )
 
 
 def services_alive(*, ago_s: Mapping[str, float]) -> int:
@@ -156,6 +174,11 @@ def host_delete(*, host: str) -> HostDeleted:
             model._default_manager.filter(host=host).delete()
         changed(HOSTS, host_topic(host))
     return HostDeleted(tuple(node.id for node in nodes), providers, aggregates)
+
+
+def usage_of(report: HostReport) -> HostUsage:
+    """What a report says of what is taken."""
+    return HostUsage(report.vcpus_used, report.memory_used_mib, report.disk_used_gib, report.running_guests)
 
 
 def _check(host: str, report: HostReport) -> None:
@@ -273,15 +296,21 @@ def _lists(values: dict[str, Any]) -> dict[str, list[str]]:
     return {name: list(words) for name, words in values.items()}
 
 
-def _registration(service: Service, node: ComputeNode, *, time_s: float = 0.0) -> Registration:
+def _registration(service: Service, node: ComputeNode) -> Registration:
     return Registration(
         service_id=str(service.id),
         compute_node_uuid=str(node.id),
         disabled=service.disabled,
-        report_interval_s=scheduling_options().report_interval_s,
-        lease_s=work_options().lease_s,
         disabled_reason=service.disabled_reason,
         forced_down=service.forced_down,
-        time_s=time_s,
-        version=VERSION,
+        **_intervals(),
     )
+
+
+def _intervals() -> dict[str, Any]:
+    """What a registration says of this control plane."""
+    return {
+        "report_interval_s": scheduling_options().report_interval_s,
+        "lease_s": work_options().lease_s,
+        "version": VERSION,
+    }

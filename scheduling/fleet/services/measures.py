@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from computeagent.protocol.hosts import CPU_NAME_MAX, GuestCpuReport, HostReport, HostVersions
+from computeagent.protocol.hosts import CPU_NAME_MAX, GuestCpuReport, HostMeasures, HostReport, HostVersions
 
 MAX_METRICS = 100
 MAX_NAME = 64
@@ -16,7 +16,7 @@ MAX_VALUE = 1e300
 MAX_NUMBER = 2**31 - 1
 
 
-def measures_columns(report: HostReport) -> dict[str, Any]:
+def measures_columns(report: HostReport | HostMeasures) -> dict[str, Any]:
     """Metrics with their time, by the database's clock, and the clock's skew; nothing of what was not measured."""
     columns: dict[str, Any] = {}
     if metrics := metrics_checked(report.metrics):

@@ -1,12 +1,12 @@
 """The history of how busy hosts were: what a host reports, stored once a step."""
 
-from computeagent.protocol.hosts import HostReport
-from controlplane.infra.db import db_now
+from computeagent.protocol.hosts import HostUsage
+from controlplane.infra.db import db_now, rows_run
 from scheduling.fleet.domain.usage_history import SPANS
 from scheduling.fleet.services.measures import metrics_checked
-from scheduling.models import HostUsageSample
 
-STORED = (
+_KEY = ("host", "step_s", "slot")
+_STORED = (
     "at_s",
     "cpu_percent",
     "memory_percent",
@@ -16,32 +16,23 @@ STORED = (
     "disk_used_gib",
     "running_guests",
 )
+TYPES = ("text", *("bigint",) * 3, *("double precision",) * 3, *("bigint",) * 4)
+# Without the ORM, as every agent reports each minute.
+_STORE = (
+    f"INSERT INTO scheduling_hostusagesample ({', '.join((*_KEY, *_STORED))}) {{rows}}"
+    f" ON CONFLICT ({', '.join(_KEY)}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _STORED)}"
+)
 
 
-def host_usage_record(*, host: str, report: HostReport) -> None:
-    """The report in place of what was there for this step, and for the same step a round ago; nothing of a host that
+def host_usage_record(*, host: str, metrics: dict[str, object], usage: HostUsage) -> None:
+    """These in place of what was there for this step, and for the same step a round ago; nothing of a host that
     measured nothing.
     """
-    metrics = metrics_checked(report.metrics)
-    if not metrics:
+    measured = metrics_checked(metrics)
+    if not measured:
         return
     at_s = int(db_now().timestamp())
-    samples = [
-        HostUsageSample(
-            host=host,
-            step_s=span.step_s,
-            slot=span.slot(at_s),
-            at_s=at_s,
-            cpu_percent=metrics.get("cpu.percent"),
-            memory_percent=metrics.get("memory.percent"),
-            disk_percent=metrics.get("disk.percent"),
-            vcpus_used=report.vcpus_used,
-            memory_used_mib=report.memory_used_mib,
-            disk_used_gib=report.disk_used_gib,
-            running_guests=report.running_guests,
-        )
-        for span in SPANS.values()
-    ]
-    HostUsageSample.objects.bulk_create(
-        samples, update_conflicts=True, unique_fields=["host", "step_s", "slot"], update_fields=STORED
-    )
+    percents = [measured.get(f"{name}.percent") for name in ("cpu", "memory", "disk")]
+    taken = [usage.vcpus, usage.memory_mib, usage.disk_gib, usage.running_guests]
+    rows = [(host, span.step_s, span.slot(at_s), at_s, *percents, *taken) for span in SPANS.values()]
+    rows_run(_STORE, rows, types=TYPES, has_result=False)

@@ -13,11 +13,14 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from computeagent.protocol.images import OPEN_CACHE_STATES, CachedImage, CacheState, WantedImage
+from computeagent.protocol.work import HostWakeupKind
 from controlplane.audit_log.recording.audited import audited
-from controlplane.infra.db import db_now
+from controlplane.infra.db import db_now, now_plus
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from controlplane.kernel.texts import phrase as _
 from controlplane.work.hints import changed, host_topic
+from controlplane.work.wakeups import wakeups_send
+from controlplane.work.work import compute_queue
 from scheduling.fleet.selectors.aggregates import aggregate_members
 from servers.images.domain.images import ImageStatus
 from servers.images.services.image_store import READABLE, image_chunks
@@ -79,6 +82,12 @@ def images_wanted(*, host: str) -> list[WantedImage]:
             continue
         wanted.append(WantedImage(str(image.pk), image.checksum_sha256, image.size_bytes, image.disk_format))
     return wanted
+
+
+def hosts_with_images_to_fetch(*, silent_s: float) -> set[str]:
+    """Hosts that were asked to have an image and have told nothing of it for so many seconds. One query."""
+    silent = ImageCacheRequest.objects.filter(state__in=OPEN, updated_at__lt=now_plus(-silent_s))
+    return set(silent.order_by().values_list("host", flat=True).distinct())
 
 
 def wanted_image_chunks(*, host: str, image_id: uuid.UUID, offset: int) -> ImageBytes:
@@ -153,6 +162,7 @@ def aggregate_images_cache(*, aggregate_id: uuid.UUID, image_ids: Sequence[uuid.
         ImageCacheRequest.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)
         for host in hosts:
             changed(host_topic(host))
+        wakeups_send((compute_queue(host), HostWakeupKind.IMAGES.value, "") for host in hosts)
     return len(rows)
 
 

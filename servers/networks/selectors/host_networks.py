@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from computeagent.protocol.networks import (
     AddressPair,
@@ -24,6 +24,7 @@ from computeagent.protocol.networks import (
     RouterSpec,
     SubnetSpec,
 )
+from controlplane.infra.db import now_plus
 from scheduling.fleet.selectors.host_addresses import host_addresses
 from servers.models import (
     FloatingIP,
@@ -81,6 +82,14 @@ def host_networks(host: str) -> HostNetworks:
 def wanted_revision(host: str) -> int:
     """How often what this host is to have changed; 0: it never had anything."""
     return HostNetworkState.objects.filter(host=host).values_list("wanted_revision", flat=True).first() or 0
+
+
+def hosts_behind(*, older_s: float) -> set[str]:
+    """Hosts that have not applied, for so many seconds, what they are to have. One query."""
+    behind = HostNetworkState.objects.filter(
+        applied_revision__lt=F("wanted_revision"), behind_since__lt=now_plus(-older_s)
+    )
+    return set(behind.values_list("host", flat=True))
 
 
 def _rows(host: str, routers: list[UUID]) -> list[_Row]:

@@ -197,7 +197,7 @@ def _prefetch(case: Case) -> None:
     expect(made.is_ok, f"an aggregate is made: {made}")
     path = f"aggregates/{made.body['id']}"
     expect(stage.client.call(f"{path}/add_host/", {"host": REAL}).is_ok, f"{REAL} is in it")
-    images = stage.client.call("images/?limit=50").body["results"]
+    images = stage.client.call("images/?page_size=50").body["results"]
     while case.proxy.is_armed(verb) and images:
         image = images.pop()["id"]
         asked = stage.client.call(f"{path}/images/", {"cache": [{"id": image}]})
@@ -311,7 +311,11 @@ def _nothing(case: Case) -> None:
 
 
 ASKED_BY: Mapping[str, Callable[[Case], None]] = {
+    "host_own": _restarted_agent,
+    "register": _restarted_agent,
     "void_leases": _restarted_agent,
+    "waiting_work": _restarted_agent,
+    "networks_wanted": _restarted_agent,
     "usage": _builds,
     "wakeups": _build,
     "take": _build,

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 
 from computeagent.protocol.conductor import Conductor
-from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.hosts import HostMeasures, HostReport
 
 SIMPLE = {str, int, float, bool, bytes, type(None)}
 CONTAINERS = {list, tuple, dict, frozenset, Collection, Sequence, Iterator, types.UnionType, typing.Union}
-JSON_OBJECTS = {(HostReport, name) for name in ("cpu_info", "stats", "metrics")}
+JSON_OBJECTS = {(HostReport, "cpu_info"), (HostReport, "stats"), (HostReport, "metrics"), (HostMeasures, "metrics")}
 """Fields of JSON objects that a driver fills as it likes."""
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from computeagent.protocol.guests import GuestCounters
-from computeagent.protocol.hosts import HostUsage
+from computeagent.protocol.hosts import HostMeasures, HostUsage
 from computeagent.protocol.images import CacheState
 from computeagent.protocol.networks import NetworksApplied
 from computeagent.protocol.steps import BuildFailure, FailureClass, StepEnd
@@ -97,6 +97,7 @@ def host_verbs(host: str, instance: uuid.UUID) -> dict[str, dict[str, Any]]:
         "register": {"host": host, "report": report},
         "heartbeat": {"host": host},
         "usage": {"host": host, "usage": usage},
+        "measures": {"host": host, "measures": HostMeasures(usage, metrics={"cpu.percent": 66.0})},
         "wakeups": {"host": host, "timeout_s": 0.0},
         "waiting_work": {"host": host},
         "take": {"host": host, "work_id": str(uuid.uuid4()), "owner": "thief"},

@@ -247,8 +247,8 @@ def test_rotation_whose_answer_was_lost_is_ended(conductor: Conductor, secret: S
     waiting = secret.next_secret()
     AgentCredential.objects.update(digest=secret_digest(waiting), previous_digest=secret_digest(before))
     with pytest.raises(DoorRefused):  # the hour is over, so only the next secret is left
-        conductor.heartbeat(host="h1")
-    conductor.host_own(host="h1", agent_id=AGENT, guests=[])
+        conductor.waiting_work(host="h1")
+    conductor.heartbeat(host="h1")
     assert (secret.read(), secret.waiting()) == (waiting, None)
 
 

@@ -6,7 +6,7 @@ from concurrent.futures import TimeoutError as WaitTimeout
 import pytest
 from django.utils import timezone
 
-from computeagent.protocol.wire import PROTOCOL_VERSION, VERSION_HEADER, encode, secret_digest
+from computeagent.protocol.wire import PROTOCOL_VERSION, VERSION_HEADER, encode, secret_digest, verbs
 from computeagent.protocol.work import WorkKind, WorkWakeup
 from controlplane.kernel.errors import Unavailable
 from controlplane.work.models import Wakeup
@@ -17,6 +17,7 @@ from servers.agent_door.wakeups import (
     Wakeups,
     long_poll_answer,
     long_poll_begin,
+    long_poll_ended,
     long_poll_give_up,
     wakeups_of_host,
 )
@@ -51,6 +52,24 @@ def test_poll_whose_time_is_up_is_waited_for_by_nobody() -> None:
     with long_poll_answer(poll):
         assert wakeups_of_host(ASKER, timeout_s=25.0) == []
     assert poll.wakeups.cancelled()  # so the hub sends again what comes for it
+
+
+def test_poll_that_nothing_came_for_is_answered_without_asking_anybody() -> None:
+    poll = LongPoll("compute.h1", Future(), 25.0)
+    headers, text = long_poll_ended(poll) or ({}, b"")
+    assert verbs()["wakeups"].answer_of(text) == []
+    assert (headers[VERSION_HEADER], headers["Content-Length"]) == (str(PROTOCOL_VERSION), str(len(text)))
+    assert poll.wakeups.cancelled()
+
+
+@pytest.mark.parametrize("problem", [None, Unavailable("the database does not answer")])
+def test_poll_that_something_came_for_is_answered_by_a_request(problem: Unavailable | None) -> None:
+    poll = LongPoll("compute.h1", Future(), 25.0)
+    if problem is None:
+        poll.wakeups.set_result(CAME)
+    else:
+        poll.wakeups.set_exception(problem)
+    assert long_poll_ended(poll) is None
 
 
 def test_wakeups_whose_answer_reached_nobody_are_sent_again() -> None:

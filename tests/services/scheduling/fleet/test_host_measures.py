@@ -1,5 +1,6 @@
 """What a host reports beside its sizes: metrics with their time, versions, its clock."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -7,13 +8,16 @@ import pytest
 from django.db.models import F
 from django.db.models.functions import Now
 
-from computeagent.protocol.hosts import ClockSkew, GuestCpuReport, HostVersions
+from computeagent.protocol.hosts import ClockSkew, GuestCpuReport, HostMeasures, HostUsage, HostVersions
 from controlplane.infra.db import db_now
+from controlplane.kernel.errors import NotFound
 from controlplane.kernel.version import VERSION
 from scheduling.domain.policy import Policy, PolicyOptions, WeigherSetting
 from scheduling.fleet.cache.host_metrics import EVERY, HostMetricsCache, metrics_asked
+from scheduling.fleet.domain.usage_history import SPANS
 from scheduling.fleet.services.hosts import host_register, service_heartbeat
-from scheduling.models import ComputeNode, FleetChange, Service
+from scheduling.fleet.services.measures_store import host_measures_store
+from scheduling.models import ComputeNode, FleetChange, HostUsageSample, Service
 from tests.fixtures.patience import PATIENCE_S
 from tests.services.scheduling.fleet.fleet_world import fleet, report
 
@@ -153,3 +157,69 @@ def test_metrics_are_asked_for_by_policies_that_weigh_by_them() -> None:
     assert metrics_asked([silent_weigher]) == frozenset()
     assert metrics_asked([Policy(filters=("MetricsFilter",), weighers=(), options=options)]) == {"cpu.percent"}
     assert metrics_asked([Policy(filters=("mine.Filter",))]) is EVERY
+
+
+def measured(**changes: Any) -> HostMeasures:
+    return replace(HostMeasures(HostUsage(3, 2048, 7, 2), metrics=METRICS), **changes)
+
+
+def test_measures_are_stored_where_a_registration_stores_them() -> None:
+    host_register(host="cmp-1", report=report(metrics={"cpu.percent": 1.0}))
+    before = node_of("cmp-1")
+    host_measures_store(host="cmp-1", measures=measured(disk_available_least_gib=-3, clock_skew=ClockSkew(0.5, 0.1)))
+    after = node_of("cmp-1")
+    assert (after.metrics, after.disk_available_least_gib) == (METRICS, -3)
+    assert (after.clock_skew_s, after.clock_error_s) == (0.5, 0.1)
+    assert after.metrics_at is not None
+    assert before.metrics_at is not None
+    assert after.metrics_at >= before.metrics_at
+    samples = HostUsageSample.objects.filter(host="cmp-1")
+    assert {one.step_s for one in samples} == {span.step_s for span in SPANS.values()}
+    assert {(one.cpu_percent, one.memory_percent, one.disk_percent) for one in samples} == {(12.5, 40.0, None)}
+    assert {(one.vcpus_used, one.memory_used_mib, one.disk_used_gib, one.running_guests) for one in samples} == {
+        (3, 2048, 7, 2)
+    }
+
+
+def test_measures_of_the_same_step_are_written_over() -> None:
+    host_register(host="cmp-1", report=report(metrics=METRICS))
+    for percent in (50.0, 60.0):
+        host_measures_store(host="cmp-1", measures=measured(metrics={"cpu.percent": percent}))
+    newest = HostUsageSample.objects.filter(host="cmp-1").order_by("-at_s")
+    assert newest[0].cpu_percent == 60.0
+    assert newest.count() <= 2 * len(SPANS)  # a step may have ended meanwhile
+
+
+def test_measures_that_change_nothing_the_scheduler_reads_are_no_change_of_the_fleet() -> None:
+    host_register(host="cmp-1", report=report())
+    host_measures_store(host="cmp-1", measures=measured(disk_available_least_gib=5))
+    FleetChange.objects.all().delete()
+    host_measures_store(host="cmp-1", measures=measured(disk_available_least_gib=5))
+    assert not FleetChange.objects.exists()
+    host_measures_store(host="cmp-1", measures=measured(disk_available_least_gib=4))
+    assert {change.kind for change in FleetChange.objects.all()} == {"node"}
+
+
+def test_host_that_is_not_registered_has_no_measures() -> None:
+    with pytest.raises(NotFound):
+        host_measures_store(host="cmp-9", measures=measured())
+    assert not HostUsageSample.objects.exists()
+
+
+def test_measures_cost_three_statements_and_a_heartbeat_one(django_assert_num_queries: Any) -> None:
+    host_register(host="cmp-1", report=report())
+    with django_assert_num_queries(3):
+        host_measures_store(host="cmp-1", measures=measured())
+    service_heartbeat(host="cmp-1")  # plans its statement
+    with django_assert_num_queries(1):
+        service_heartbeat(host="cmp-1")
+
+
+def test_heartbeat_says_what_a_registration_says_and_the_databases_time() -> None:
+    registered = host_register(host="cmp-1", report=report())
+    Service.objects.update(disabled=True, disabled_reason="why", forced_down=True)
+    before, count = db_now().timestamp(), Service.objects.get().report_count
+    answer = service_heartbeat(host="cmp-1")
+    assert answer == replace(registered, disabled=True, disabled_reason="why", forced_down=True, time_s=answer.time_s)
+    assert 0.0 <= answer.time_s - before + 0.001 <= PATIENCE_S
+    assert Service.objects.get().report_count == count + 1

@@ -9,6 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import F
 
 from computeagent.protocol.guests import GuestOnHypervisor
+from computeagent.protocol.hosts import HostMeasures, HostUsage
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.wire import secret_digest
 from controlplane.infra.db import now_plus
@@ -239,11 +240,11 @@ def test_agent_of_a_removed_host_does_not_bring_it_back() -> None:
         lambda: conductor.host_own(host="h1", agent_id=AGENT, guests=[]),
         lambda: conductor.register(host="h1", report=report),
         lambda: conductor.orphan_guests(host="h1", guests=[GuestOnHypervisor(AGENT, "x", PowerState.RUNNING)]),
+        lambda: conductor.heartbeat(host="h1"),
+        lambda: conductor.measures(host="h1", measures=HostMeasures(HostUsage(1, 1, 1, 1))),
     ):
         with pytest.raises(Conflict, match=r"was removed, so this agent serves no host|served by another agent"):
             verb()
-    with pytest.raises(NotFound):
-        conductor.heartbeat(host="h1")
     assert not Service.objects.exists()
 
 

@@ -8,7 +8,7 @@ import pytest
 from computeagent.protocol.images import CachedImage, CacheState
 from controlplane.infra.db import db_now, now_plus
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
-from controlplane.work.models import NamedLease
+from controlplane.work.models import NamedLease, Wakeup
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.fleet.services.service_states import service_disable
 from servers.agent_api import conductor_connect
@@ -64,6 +64,8 @@ def test_report_replaces_what_was_told_before(image: Image) -> None:
 
 def test_every_host_of_the_aggregate_is_asked_and_tells_how_it_ended(aggregate: uuid.UUID, image: Image) -> None:
     assert ask(aggregate, image) == 2
+    woken = Wakeup.objects.filter(code="images").values_list("queue", flat=True)
+    assert set(woken) == {"compute.h1", "compute.h2"}
     conductor = conductor_connect()
     (wanted,) = conductor.images_wanted(host="h1")
     assert (wanted.image_id, wanted.image_checksum, wanted.image_size_bytes) == (str(image.pk), SUM, 9)

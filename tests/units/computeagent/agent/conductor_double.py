@@ -15,7 +15,7 @@ from computeagent.protocol.guests import (
     GuestSpec,
     InstanceOnHost,
 )
-from computeagent.protocol.hosts import HostReport, HostUsage, Registration
+from computeagent.protocol.hosts import HostReport, Registration
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.refusals import DoorRefused
 from computeagent.protocol.steps import BuildFailure, FailureClass, StepEnd
@@ -23,6 +23,7 @@ from computeagent.protocol.work import AgentLease, Wakeup, WorkKind, WorkOrder, 
 from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, NotFound, Unavailable
 from tests.units.computeagent.agent.documents_asked import DocumentsAsked
 from tests.units.computeagent.agent.images_asked import ImagesAsked
+from tests.units.computeagent.agent.measures_asked import MeasuresAsked
 from tests.units.computeagent.agent.networks_asked import NetworksAsked
 from tests.units.computeagent.agent.volumes_asked import VolumesAsked, VolumeWorkRow
 
@@ -64,12 +65,12 @@ class InstanceRow:
             self.steps.append((step.name, step.error or "finished"))
 
 
-class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
+class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked, MeasuresAsked):
     """Rows under one lock. `sends_wakeups=False` loses every wake-up; `away` makes every call Unavailable,
     `refusal` is why every call is refused."""
 
     def __init__(self, *, lease_s: float = 60.0, report_interval_s: float = 0.05) -> None:
-        for verbs in (ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
+        for verbs in (ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked, MeasuresAsked):
             verbs.__init__(self)
         self.changed = threading.Condition(threading.RLock())
         self.works: dict[str, WorkRow] = {}
@@ -88,7 +89,6 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
         self.lease_s = lease_s
         self.report_interval_s = report_interval_s
         self.reports: list[HostReport] = []
-        self.usages: list[HostUsage] = []
         self.reported_steps: list[tuple[tuple[str, ...], str]] = []
         self.heartbeats = self.takes = self.lost_answers_of_take = self.writes = 0
         self.reported: list[dict[str, GuestFacts]] = []
@@ -148,6 +148,7 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
         """See Conductor. Nobody else has the host's name; while the door refuses, it counts whom it turned away."""
         with self.changed:
             self._reach()
+            self.claims += 1
             if self.door_refusal:
                 self.turned_away += 1
                 raise DoorRefused(self.door_refusal)
@@ -224,12 +225,6 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
         """See Conductor."""
         with self.changed:
             self._any_held(lease)
-
-    def usage(self, *, host: str, usage: HostUsage) -> None:
-        """See Conductor."""
-        with self.changed:
-            self._reach()
-            self.usages.append(usage)
 
     def record_steps(self, *, lease: AgentLease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
         """See Conductor."""
@@ -424,6 +419,7 @@ class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
             forced_down=self.forced_down,
             time_s=time.time() + self.time_ahead_s,
             version=self.version,
+            is_sparing=self.is_sparing,
         )
 
     def _open_of(self, instance_uuid: str) -> list[WorkRow]:
