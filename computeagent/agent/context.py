@@ -101,5 +101,5 @@ class AgentContext:
     counts: Counts = field(default_factory=Counts)
     complaints: Complaints = field(default_factory=Complaints)
     consoles_wanted: threading.Event = field(default_factory=threading.Event)
-    volumes_wanted: threading.Event = field(default_factory=threading.Event)
+    volumes_wanted: Asking = field(default_factory=lambda: Asking(time.monotonic))
     images_wanted: Asking = field(default_factory=lambda: Asking(time.monotonic))

@@ -309,14 +309,14 @@ class Agent:
 
     def _start_volumes(self) -> None:
         """A host without pools has no such work, and asks for none."""
-        context = self._context
+        context, registered = self._context, self._registration_state
         if not context.volumes.pools:
             return
         self._periodic(
             "volumes",
-            lambda: self._volume_work.ask(self._registration_state.registration.version),
+            lambda: self._volume_work.ask(registered.registration.version, registered.look_s(0.0)),
             lambda: min(context.options.reconcile_interval_s, SILENT_S),
-            wake=context.volumes_wanted,
+            wake=context.volumes_wanted.wake,
             settle_s=0.0,
         )
         self._periodic("io-errors", IoErrorRelief(context).tick, lambda: context.options.power_sync_interval_s)
@@ -363,7 +363,7 @@ class Agent:
         self._stopping.set()
         context = self._context
         events = (context.changes.happened, context.guest_events.happened, context.networking.changed)
-        wanted = (context.consoles_wanted, context.volumes_wanted, context.images_wanted.wake)
+        wanted = (context.consoles_wanted, context.volumes_wanted.wake, context.images_wanted.wake)
         for event in (*events, *wanted, self._metadata.wake):
             event.set()
         self._volume_work.close()

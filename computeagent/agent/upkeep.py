@@ -271,7 +271,7 @@ class Upkeep:
         {
             HostWakeupKind.CONSOLES: context.consoles_wanted.set,
             HostWakeupKind.NETWORKS: context.networking.asking.wakeup,
-            HostWakeupKind.VOLUMES: context.volumes_wanted.set,
+            HostWakeupKind.VOLUMES: context.volumes_wanted.wakeup,
             HostWakeupKind.IMAGES: context.images_wanted.wakeup,
         }[kind]()
 

@@ -50,13 +50,17 @@ class VolumeWork:
         self._threads = 0
         self._refused_by: str | None = None
 
-    def ask(self, control_plane: str) -> None:
-        """Look what waits for this host. `control_plane` is the version that it told last."""
+    def ask(self, control_plane: str, look_s: float = 0.0) -> None:
+        """Look what waits for this host, when a wake-up came and every `look_s` seconds. `control_plane` is the version
+        that it told last.
+        """
         self.relieve()
-        if self._refused_by == control_plane or self._context.safe_mode.reason:
+        context = self._context
+        if self._refused_by == control_plane or context.safe_mode.reason or not context.volumes_wanted.is_due(look_s):
             return
         try:
-            waiting = self._context.conductor.volume_work(host=self._context.host)
+            with context.volumes_wanted.asked():
+                waiting = context.conductor.volume_work(host=context.host)
         except NotFound:
             self._refused_by = control_plane
             log.info("the control plane is of an earlier release and says nothing about volumes")

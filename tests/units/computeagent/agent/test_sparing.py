@@ -8,6 +8,8 @@ from computeagent.agent.asking import Asking
 from computeagent.agent.host_report import measures_of, without_measures
 from computeagent.agent.image_prefetch import ImagePrefetch
 from computeagent.agent.upkeep import SPARING_LOOK_S, WHOLE_REPORT_EVERY_S, RegistrationState, Upkeep
+from computeagent.agent.volume_work import VolumeWork
+from computeagent.agent.worker import no_scope
 from computeagent.protocol.hosts import ClockSkew, HostReport, HostUsage, Registration
 from computeagent.protocol.images import WantedImage
 from computeagent.protocol.volumes import PoolKind, PoolReport
@@ -217,3 +219,27 @@ def test_work_is_done_without_a_look_where_its_wakeup_is_sent_again(sparing: Wor
     work = sparing.conductor.order(WorkKind.BUILD, guest_spec(), wakeups=0)  # the first one was lost
     sparing.conductor.pending_wakeups.append(WorkWakeup(WorkKind.BUILD, work.work_id))
     eventually(lambda: work.state == "done")
+
+
+def test_work_on_volumes_is_asked_for_when_a_wakeup_says_so(sparing: World) -> None:
+    context = sparing.start().agent.context
+    eventually(lambda: sparing.conductor.heartbeats)
+    work = VolumeWork(context, no_scope, lambda _name, _body: None)
+    for asked in (1, 1):
+        work.ask("1", SPARING_LOOK_S)
+        assert sparing.conductor.volume_asks == asked
+    context.volumes_wanted.wakeup()
+    work.ask("1", SPARING_LOOK_S)
+    assert sparing.conductor.volume_asks == 2
+
+
+def test_wakeup_that_comes_in_safe_mode_is_kept_until_its_end(sparing: World) -> None:
+    context = sparing.start().agent.context
+    eventually(lambda: sparing.conductor.heartbeats)
+    work = VolumeWork(context, no_scope, lambda _name, _body: None)
+    context.safe_mode.enter("guests are gone")
+    work.ask("1", SPARING_LOOK_S)
+    assert sparing.conductor.volume_asks == 0
+    context.safe_mode.leave("they are back")
+    work.ask("1", SPARING_LOOK_S)
+    assert sparing.conductor.volume_asks == 1

@@ -48,6 +48,7 @@ class VolumesAsked:
     knows_volumes = True
 
     def __init__(self) -> None:
+        self.volume_asks = 0
         self.volume_works: dict[str, VolumeWorkRow] = {}
         self.volume_keys: dict[str, str] = {}
         self.volumes_made: list[tuple[str, VolumeFacts]] = []
@@ -68,6 +69,7 @@ class VolumesAsked:
 
     def volume_work(self, *, host: str) -> list[str]:
         """See Conductor."""
+        self.volume_asks += 1
         if not self.knows_volumes:
             raise NotFound("There is no verb 'volume_work' here.")
         return [row.work_id for row in self.volume_works.values() if self._is_free(row)]
