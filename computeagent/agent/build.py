@@ -32,7 +32,7 @@ def build(context: AgentContext, held: HeldLease) -> None:
         _undo(context, held, steps, failed.failure)
         return
     steps.write(lambda ended: context.conductor.build_done(lease=held.lease, facts=facts, ended=ended))
-    context.instance_mutex.told(held.guest.uuid, facts)
+    context.instance_mutex.reported(held.guest.uuid, facts)
     log.info("instance %s runs", held.guest.uuid)
 
 

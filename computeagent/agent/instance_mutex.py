@@ -34,7 +34,7 @@ class InstanceMutex:
         self._parked: dict[str, deque[HeldLease]] = {}
         self._holders: dict[str, HeldLease] = {}
         self._entered: dict[str, int] = {}
-        self._told: dict[str, GuestFacts] = {}
+        self._reported: dict[str, GuestFacts] = {}
         self._sequence = 0
 
     def enter_or_park(self, held: HeldLease) -> bool:
@@ -87,15 +87,15 @@ class InstanceMutex:
         with self._lock:
             return instance_uuid not in self._parked and self._entered.get(instance_uuid, 0) <= checkpoint
 
-    def told(self, instance_uuid: str, facts: GuestFacts) -> None:
+    def reported(self, instance_uuid: str, facts: GuestFacts) -> None:
         """Whoever works on the instance has told these facts at its end. The next turn makes them void."""
         with self._lock:
-            self._told[instance_uuid] = facts
+            self._reported[instance_uuid] = facts
 
-    def take_told(self, instance_uuids: Iterable[str]) -> dict[str, GuestFacts]:
+    def take_reported(self, instance_uuids: Iterable[str]) -> dict[str, GuestFacts]:
         """What was told last of those instances of these on which nobody worked since; each once."""
         with self._lock:
-            return {uuid: self._told.pop(uuid) for uuid in instance_uuids if uuid in self._told}
+            return {uuid: self._reported.pop(uuid) for uuid in instance_uuids if uuid in self._reported}
 
     def forget_until(self, checkpoint: int) -> None:
         """Nobody will ask about marks before this one."""
@@ -106,7 +106,7 @@ class InstanceMutex:
         self._sequence += 1
         self._parked[instance_uuid] = deque()
         self._entered[instance_uuid] = self._sequence
-        self._told.pop(instance_uuid, None)
+        self._reported.pop(instance_uuid, None)
 
 
 @contextmanager

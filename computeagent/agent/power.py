@@ -104,7 +104,7 @@ def report_done(context: AgentContext, held: HeldLease, steps: StepRecorder, fac
     """Tell that the action is done, and what the guest is now. Raises Fenced."""
     context.changes.note(held.guest.uuid)
     steps.write(lambda ended: context.conductor.action_done(lease=held.lease, facts=facts, ended=ended))
-    context.instance_mutex.told(held.guest.uuid, facts)
+    context.instance_mutex.reported(held.guest.uuid, facts)
     done_forget(context, held)
     log.info("instance %s: %s done, power state %s", held.guest.uuid, held.order.kind, facts.power_state)
 

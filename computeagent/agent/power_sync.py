@@ -61,7 +61,7 @@ class PowerSync:
         seen = self._read(uuid for uuid in uuids if named is None or uuid not in busy)
         self._forget_stale(is_full=named is None)
         quiet = {uuid for uuid in uuids - busy if context.instance_mutex.undisturbed_since(checkpoint, uuid)}
-        self._reported |= context.instance_mutex.take_told(quiet)
+        self._reported |= context.instance_mutex.take_reported(quiet)
         changes = {uuid: seen[uuid] for uuid in quiet & seen.keys() if self._reported.get(uuid) != seen[uuid]}
         if changes:
             power_states_tell(context, changes)

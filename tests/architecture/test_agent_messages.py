@@ -5,7 +5,7 @@ from msgspec import inspect
 
 from tests.fixtures.agent_messages import ALL_VERBS, Leaf, leaves
 
-JUDGED_BY_SERVICES = {"report.cpu_info[...]", "report.stats[...]", "report.metrics[...]"}
+JUDGED_BY_SERVICES = {"report.cpu_info[...]", "report.stats[...]", "report.metrics[...]", "measures.metrics[...]"}
 """Values of JSON objects of the driver's own choice: their size is judged where they are stored."""
 
 

@@ -180,7 +180,7 @@ def worked_on(host: Host, guest: GuestSpec, told: PowerState | None) -> None:
     """A turn of work, which tells these facts at its end."""
     assert host.context.instance_mutex.try_enter(guest.uuid)
     if told is not None:
-        host.context.instance_mutex.told(guest.uuid, GuestFacts(power_state=told))
+        host.context.instance_mutex.reported(guest.uuid, GuestFacts(power_state=told))
     host.context.instance_mutex.leave(guest.uuid)
 
 
