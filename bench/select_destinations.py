@@ -111,7 +111,7 @@ def children(count: int, *words: str) -> list[dict[str, Any]]:
 
 def heartbeats(stop: threading.Event) -> None:
     """Every host reports once in HEARTBEAT_S, spread over that time."""
-    from scheduling.fleet.services.hosts import service_heartbeat  # noqa: PLC0415
+    from scheduling.fleet.services.heartbeats import service_heartbeat  # noqa: PLC0415
     from scheduling.models import Service  # noqa: PLC0415 - needs Django
 
     hosts = list(Service.objects.values_list("host", flat=True))

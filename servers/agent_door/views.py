@@ -45,7 +45,7 @@ from servers.agent_door.asker import (
     require_version,
     secret_refusal_note,
 )
-from servers.agent_door.connected import own_heartbeat_s
+from servers.agent_door.connected import connected_agents, own_heartbeat_s
 from servers.agent_door.consoles import console
 from servers.agent_door.seals import order_sealed, seal_opened
 from servers.agent_door.wakeups import wakeups_of_host
@@ -134,6 +134,8 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
     if verb.name == "wakeups":
         return _json(wakeups_of_host(asker, timeout_s=arguments["timeout_s"]))
     ownership = host_ownership(host=asker.host, agent_id=asker.agent_id)
+    if verb.name == "heartbeat":  # written down with the others', where the database has heard of it lately
+        connected_agents().asks((asker.host, asker.agent_id))
     conductor = DatabaseConductor(ownership)
     if verb.name in STREAMED:
         return agent_downloads().response(asker.host, lambda: getattr(conductor, verb.name)(**arguments))

@@ -1,4 +1,4 @@
-"""Hosts come and go: registration by their agent, heartbeats, removal by an operator."""
+"""Hosts come and go: registration by their agent, removal by an operator."""
 
 import json
 from collections import defaultdict
@@ -14,17 +14,14 @@ from django.db.models.functions import Coalesce, Greatest, Lower, Now
 
 from computeagent.protocol.bounds import JSON_MAX_BYTES
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
-from controlplane.infra.db import db_time, now_plus, now_sql
-from controlplane.infra.prepared import PreparedStatement
+from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from controlplane.kernel.texts import phrase as _
-from controlplane.kernel.version import VERSION
-from controlplane.work.conf import work_options
 from controlplane.work.hints import HOSTS, changed, host_topic
 from controlplane.work.host_ownership import Ownership, owned
-from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.cells import CELL1_ID
 from scheduling.fleet.domain.machine_traits import machine_traits
+from scheduling.fleet.services.heartbeats import intervals
 from scheduling.fleet.services.measures import guest_cpu_column, measures_columns, version_columns, version_number
 from scheduling.fleet.services.notifications import CREATE, DELETE, emit_service_updates
 from scheduling.fleet.services.providers import host_aggregates_mirror, node_provider_delete, node_provider_sync
@@ -77,38 +74,6 @@ def host_register(*, host: str, report: HostReport) -> Registration:
         host_aggregates_mirror(host=host)
         host_usage_record(host=host, metrics=report.metrics, usage=usage_of(report))
     return _registration(service, node)
-
-
-_HEARTBEAT_SQL = """
-UPDATE scheduling_service SET last_seen_up = {now}, report_count = report_count + 1
- WHERE host = %s AND "binary" = '{binary}'
-RETURNING id, disabled, disabled_reason, forced_down, last_seen_up,
-          (SELECT id FROM scheduling_computenode WHERE host = %s ORDER BY hypervisor_hostname LIMIT 1)
-"""
-# Every agent sends one each half minute.
-_HEARTBEAT = PreparedStatement(
-    "service_heartbeat",
-    lambda: _HEARTBEAT_SQL.strip().format(now=now_sql(), binary=COMPUTE_BINARY),
-    types=["text"],
-    places=lambda: [0, 0],
-)
-
-
-def service_heartbeat(*, host: str) -> Registration:
-    """The agent of `host` is alive, by the database's clock. One statement. Raises NotFound: register first."""
-    rows = _HEARTBEAT.rows([host])
-    if not rows or rows[0][-1] is None:
-        raise NotFound(_("Host {host} is not registered.", host=host), field="host")
-    service_id, disabled, reason, forced_down, seen_at, node_id = rows[0]
-    return Registration(
-        service_id=str(UUID(str(service_id))),
-        compute_node_uuid=str(UUID(str(node_id))),
-        disabled=bool(disabled),
-        disabled_reason=reason,
-        forced_down=bool(forced_down),
-        time_s=db_time(seen_at).timestamp(),
-        **_intervals(),
-    )
 
 
 def services_alive(*, ago_s: Mapping[str, float]) -> int:
@@ -303,14 +268,5 @@ def _registration(service: Service, node: ComputeNode) -> Registration:
         disabled=service.disabled,
         disabled_reason=service.disabled_reason,
         forced_down=service.forced_down,
-        **_intervals(),
+        **intervals(),
     )
-
-
-def _intervals() -> dict[str, Any]:
-    """What a registration says of this control plane."""
-    return {
-        "report_interval_s": scheduling_options().report_interval_s,
-        "lease_s": work_options().lease_s,
-        "version": VERSION,
-    }

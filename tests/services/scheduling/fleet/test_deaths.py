@@ -14,7 +14,8 @@ from controlplane.notifications.webhooks import patterns_forget
 from controlplane.work.jobs import PERIODIC_TASKS
 from scheduling.conf import scheduling_options
 from scheduling.fleet.services.deaths import service_deaths_note
-from scheduling.fleet.services.hosts import host_delete, service_heartbeat
+from scheduling.fleet.services.heartbeats import service_heartbeat
+from scheduling.fleet.services.hosts import host_delete
 from scheduling.fleet.services.service_states import service_force_down
 from scheduling.models import ComputeNode, Service
 from tests.services.scheduling.fleet.fleet_world import fleet

@@ -36,7 +36,8 @@ from scheduling.fleet.services.change_triggers import (
     fleet_triggers_drop_before_migrate,
     fleet_triggers_ensure,
 )
-from scheduling.fleet.services.hosts import host_delete, host_register, service_heartbeat
+from scheduling.fleet.services.heartbeats import service_heartbeat
+from scheduling.fleet.services.hosts import host_delete, host_register
 from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
 from scheduling.models import Aggregate, Cell, ComputeNode, FleetChange, HostMapping, Service
 from scheduling.models.change_triggers import triggers_are_whole, triggers_present, triggers_wanted

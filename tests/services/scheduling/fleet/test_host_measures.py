@@ -9,13 +9,15 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from computeagent.protocol.hosts import ClockSkew, GuestCpuReport, HostMeasures, HostUsage, HostVersions
-from controlplane.infra.db import db_now
+from controlplane.infra.db import db_now, now_plus
 from controlplane.kernel.errors import NotFound
 from controlplane.kernel.version import VERSION
+from controlplane.work.host_ownership import Ownership, ownership_transfer
 from scheduling.domain.policy import Policy, PolicyOptions, WeigherSetting
 from scheduling.fleet.cache.host_metrics import EVERY, HostMetricsCache, metrics_asked
 from scheduling.fleet.domain.usage_history import SPANS
-from scheduling.fleet.services.hosts import host_register, service_heartbeat
+from scheduling.fleet.services.heartbeats import service_heard, service_heartbeat
+from scheduling.fleet.services.hosts import host_register
 from scheduling.fleet.services.measures_store import host_measures_store
 from scheduling.models import ComputeNode, FleetChange, HostUsageSample, Service
 from tests.fixtures.patience import PATIENCE_S
@@ -223,3 +225,41 @@ def test_heartbeat_says_what_a_registration_says_and_the_databases_time() -> Non
     assert answer == replace(registered, disabled=True, disabled_reason="why", forced_down=True, time_s=answer.time_s)
     assert 0.0 <= answer.time_s - before + 0.001 <= PATIENCE_S
     assert Service.objects.get().report_count == count + 1
+
+
+def owned(seconds: float) -> Ownership:
+    """Of an agent that promised to be heard of within so many seconds."""
+    found = Ownership("agent-1", "cmp-1 1")
+    assert ownership_transfer(name=found.name, before=None, owner=found.owner, seconds=seconds)
+    return found
+
+
+def heard_of(seconds_ago: float) -> None:
+    Service.objects.update(last_seen_up=now_plus(-seconds_ago))
+
+
+def test_heartbeat_of_who_was_heard_of_lately_is_answered_without_a_write(django_assert_num_queries: Any) -> None:
+    host_register(host="cmp-1", report=report())
+    ownership, seen = owned(60.0), Service.objects.get().last_seen_up
+    answer = service_heard(host="cmp-1", ownership=ownership)
+    assert answer is not None
+    assert replace(answer, time_s=0.0) == replace(service_heartbeat(host="cmp-1"), time_s=0.0)
+    assert seen is not None
+    with django_assert_num_queries(1) as asked:
+        service_heard(host="cmp-1", ownership=ownership)
+    assert "UPDATE" not in asked.captured_queries[0]["sql"]
+
+
+@pytest.mark.parametrize(("seen_s", "promised_s"), [(21.0, 60.0), (1.0, 39.0)])
+def test_heartbeat_of_who_was_not_heard_of_lately_is_to_be_written(seen_s: float, promised_s: float) -> None:
+    host_register(host="cmp-1", report=report())
+    ownership = owned(promised_s)
+    heard_of(seen_s)
+    assert service_heard(host="cmp-1", ownership=ownership) is None
+
+
+def test_heartbeat_of_another_agent_or_of_no_host_is_not_answered() -> None:
+    host_register(host="cmp-1", report=report())
+    ownership = owned(60.0)
+    assert service_heard(host="cmp-1", ownership=replace(ownership, owner="cmp-1 2")) is None
+    assert service_heard(host="cmp-2", ownership=ownership) is None

@@ -15,7 +15,8 @@ from placement.services import allocations_claim, inventory_put, provider_traits
 from scheduling.fleet.domain.cells import CELL1_ID
 from scheduling.fleet.selectors.hosts import host_get
 from scheduling.fleet.selectors.liveness import HostStatus, host_is_up, hosts_liveness, hosts_of_status
-from scheduling.fleet.services.hosts import host_delete, host_register, service_heartbeat
+from scheduling.fleet.services.heartbeats import service_heartbeat
+from scheduling.fleet.services.hosts import host_delete, host_register
 from scheduling.fleet.services.service_states import service_disable, service_force_down
 from scheduling.models import Cell, ComputeNode, HostMapping, Service
 from tests.services.scheduling.fleet.fleet_world import PROJECT, USER, fleet, report
