@@ -288,16 +288,7 @@ class FakeDriver(FakeDevices):
         """The power state; None when there is no such guest."""
         with self._lock:
             guest = self._guests.get(guest_uuid)
-        if guest is None:
-            return None
-        state = PowerState(guest.power_state)
-        return GuestFacts(
-            state,
-            reason=guest.reason,
-            details=guest.details,
-            watchdog_fired=guest.watchdog_fired,
-            volumes=tuple(guest.volumes) if state in ON else None,
-        )
+        return None if guest is None else _facts(guest)
 
     def guests(self) -> list[GuestOnHypervisor]:
         """Every guest."""
@@ -362,7 +353,7 @@ class FakeDriver(FakeDevices):
             taken = sum(other.vgpus for other in self._guests.values() if other.uuid != guest.uuid)
             if guest.vgpus > self._sizes.vgpus - taken:
                 raise DriverError(f"this host has {self._sizes.vgpus - taken} of {guest.vgpus} virtual GPUs left")
-            self._guests[guest.uuid] = FakeGuest(
+            known = self._guests[guest.uuid] = FakeGuest(
                 uuid=guest.uuid,
                 name=guest.name,
                 vcpus=guest.vcpus,
@@ -377,7 +368,7 @@ class FakeDriver(FakeDevices):
                 volumes={one.volume.id: volume_bytes(connected(one)) for one in guest.volumes},
             )
             self._save(guest.uuid)
-        return GuestFacts(power_state=state)
+        return _facts(known)
 
     def _pause(self) -> None:
         if self._latency_s:
@@ -396,3 +387,14 @@ class FakeDriver(FakeDevices):
                 self._journal.put(asdict(guest))
         except OSError as error:
             raise DriverError(f"cannot write {self._state_file}: {error}") from error
+
+
+def _facts(guest: FakeGuest) -> GuestFacts:
+    state = PowerState(guest.power_state)
+    return GuestFacts(
+        state,
+        reason=guest.reason,
+        details=guest.details,
+        watchdog_fired=guest.watchdog_fired,
+        volumes=tuple(guest.volumes) if state in ON else None,
+    )
