@@ -172,11 +172,12 @@ def _together(threads: int, turn: Callable[[int], list[Request]]) -> list[Reques
 
 
 def _cpu_s(pid: int) -> float:
+    """Its own, and that of workers of it which have ended: a conductor's are renewed after so many tasks."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _spread(values: Sequence[float], unit: str) -> str:
