@@ -43,6 +43,14 @@ class Case:
     stage: Stage
     proxy: DoorProxy
     verb: str
+    how: Strike
+
+    @property
+    def attempts(self) -> tuple[int, ...]:
+        """How often a piece of work may be taken. An answer that does not come is waited for longer than a lease holds
+        in a drill, and where it is that of `renew` nothing prolongs others meanwhile.
+        """
+        return (1, 2, 3) if self.how is Strike.ANSWER_LOST else (1,)
 
     def wait_until_asked(self) -> None:
         """Until an agent has asked for it, and was struck."""
@@ -61,7 +69,7 @@ def struck(how: Strike) -> Callable[[Stage], Evidence]:
             for verb in (name for name in verbs() if name not in NOT_STRUCK):
                 began = time.monotonic()
                 proxy.strike(verb, how)
-                case = Case(stage, proxy, verb)
+                case = Case(stage, proxy, verb, how)
                 ASKED_BY.get(verb, _nothing)(case)
                 case.wait_until_asked()
                 until(lambda: runs_on(stage, kept) == [HOST], WITHIN_S, f"{kept} runs, once, after {verb} was struck")
@@ -106,8 +114,8 @@ def _is_built(case: Case, uid: str, host: str = HOST) -> None:
     tried = attempts(stage, uid)
     expect([(one["host"], one["outcome"]) for one in tried] == [(host, "active")], f"one host was tried: {tried}")
     (work,) = works(stage, uid, "build")
-    allowed = 2 if verb == "give_back" else 1  # after the agent was stopped in the first
-    expect(work["attempt"] == allowed, f"it was taken so often: {work}")
+    allowed = (2,) if verb == "give_back" else case.attempts  # after the agent was stopped in the first
+    expect(work["attempt"] in allowed, f"it was taken so often when {verb} was struck: {work}")
 
 
 def _build_in_group(case: Case) -> None:
@@ -270,7 +278,8 @@ def _volume(case: Case) -> None:
     uid = _volume_asked(stage)
     until(lambda: _volume_state(stage, uid) == "available", WITHIN_S, f"{uid} is made although {case.verb} was struck")
     (work,) = works(stage, uid, "volume_create")
-    expect((work["state"], work["attempt"]) == ("done", 1), f"its making is done, and was taken once: {work}")
+    is_done = work["state"] == "done" and work["attempt"] in case.attempts
+    expect(is_done, f"its making is done, and was not taken too often: {work}")
     expect(stage.client.call(f"volumes/{uid}/", None, "DELETE").is_ok, "its deletion is asked for")
     until(lambda: _volume_state(stage, uid) == "", WITHIN_S, f"{uid} is removed although {case.verb} was struck")
 
