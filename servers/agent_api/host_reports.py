@@ -8,7 +8,7 @@ from django.db import transaction
 
 from computeagent.protocol.hosts import HostMeasures, HostReport, HostUsage, Registration
 from scheduling.fleet.selectors.host_addresses import host_addresses
-from scheduling.fleet.services.heartbeats import service_heard, service_heartbeat
+from scheduling.fleet.services.heartbeats import service_heartbeat, service_seen_lately
 from scheduling.fleet.services.hosts import host_register, host_usage_report
 from scheduling.fleet.services.measures_store import host_measures_store
 from servers.agent_api.host_ownership import host_ownership, host_ownership_claim, host_ownership_keep
@@ -46,8 +46,8 @@ class HostReportVerbs(OwnedHost):
     def heartbeat(self, *, host: str) -> Registration:
         """See Conductor."""
         if self._ownership is not None:
-            if (heard := service_heard(host=host, ownership=self._ownership)) is not None:
-                return heard
+            if (seen := service_seen_lately(host=host, ownership=self._ownership)) is not None:
+                return seen
             host_ownership_keep(host=host, ownership=self._ownership)
         return service_heartbeat(host=host)
 

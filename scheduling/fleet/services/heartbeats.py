@@ -21,20 +21,20 @@ RETURNING id, disabled, disabled_reason, forced_down, {now},
           (SELECT id FROM scheduling_computenode WHERE host = %s ORDER BY hypervisor_hostname LIMIT 1)
 """
 _ALIVE = PreparedStatement("service_heartbeat", lambda: _written(_ALIVE_SQL), types=["text"], places=lambda: [0, 0])
-_HEARD_SQL = """
+_SEEN_SQL = """
 SELECT id, disabled, disabled_reason, forced_down, {now},
        (SELECT id FROM scheduling_computenode WHERE host = %s ORDER BY hypervisor_hostname LIMIT 1)
   FROM scheduling_service WHERE host = %s AND "binary" = '{binary}' AND last_seen_up > {later}
    AND EXISTS (SELECT 1 FROM work_namedlease WHERE name = %s AND owner = %s AND until > {later})
 """
-_HEARD = PreparedStatement(
-    "service_heard",
-    lambda: _written(_HEARD_SQL),
+_SEEN = PreparedStatement(
+    "service_seen_lately",
+    lambda: _written(_SEEN_SQL),
     types=["text", "double precision", "text", "text", "double precision"],
     places=lambda: [0, 0, 1, 2, 3, 4],
 )
-HEARD_SHARE = 1 / 3
-"""Of SERVICE_DOWN_TIME_S: who was heard of more lately needs not be written down again."""
+SEEN_SHARE = 1 / 3
+"""Of SERVICE_DOWN_TIME_S: who was seen more lately needs not be written down again."""
 
 
 def _written(text: str) -> str:
@@ -49,13 +49,13 @@ def service_heartbeat(*, host: str) -> Registration:
     return _registration_of(rows[0])
 
 
-def service_heard(*, host: str, ownership: Ownership) -> Registration | None:
+def service_seen_lately(*, host: str, ownership: Ownership) -> Registration | None:
     """What a heartbeat is answered with while it is written down that the host's agent was alive just now, as its polls
     are, and still has its host. None where a heartbeat has to be written, or refused. One query.
     """
     down_s = scheduling_options().service_down_time_s
-    since, until = -down_s * HEARD_SHARE, down_s * (1 - HEARD_SHARE)
-    rows = _HEARD.rows([host, later_value(since), ownership.name, ownership.owner, later_value(until)])
+    since, until = -down_s * SEEN_SHARE, down_s * (1 - SEEN_SHARE)
+    rows = _SEEN.rows([host, later_value(since), ownership.name, ownership.owner, later_value(until)])
     return _registration_of(rows[0]) if rows and rows[0][-1] is not None else None
 
 

@@ -16,7 +16,7 @@ from controlplane.work.host_ownership import Ownership, ownership_transfer
 from scheduling.domain.policy import Policy, PolicyOptions, WeigherSetting
 from scheduling.fleet.cache.host_metrics import EVERY, HostMetricsCache, metrics_asked
 from scheduling.fleet.domain.usage_history import SPANS
-from scheduling.fleet.services.heartbeats import service_heard, service_heartbeat
+from scheduling.fleet.services.heartbeats import service_heartbeat, service_seen_lately
 from scheduling.fleet.services.hosts import host_register
 from scheduling.fleet.services.measures_store import host_measures_store
 from scheduling.models import ComputeNode, FleetChange, HostUsageSample, Service
@@ -241,12 +241,12 @@ def heard_of(seconds_ago: float) -> None:
 def test_heartbeat_of_who_was_heard_of_lately_is_answered_without_a_write(django_assert_num_queries: Any) -> None:
     host_register(host="cmp-1", report=report())
     ownership, seen = owned(60.0), Service.objects.get().last_seen_up
-    answer = service_heard(host="cmp-1", ownership=ownership)
+    answer = service_seen_lately(host="cmp-1", ownership=ownership)
     assert answer is not None
     assert replace(answer, time_s=0.0) == replace(service_heartbeat(host="cmp-1"), time_s=0.0)
     assert seen is not None
     with django_assert_num_queries(1) as asked:
-        service_heard(host="cmp-1", ownership=ownership)
+        service_seen_lately(host="cmp-1", ownership=ownership)
     assert "UPDATE" not in asked.captured_queries[0]["sql"]
 
 
@@ -255,11 +255,11 @@ def test_heartbeat_of_who_was_not_heard_of_lately_is_to_be_written(seen_s: float
     host_register(host="cmp-1", report=report())
     ownership = owned(promised_s)
     heard_of(seen_s)
-    assert service_heard(host="cmp-1", ownership=ownership) is None
+    assert service_seen_lately(host="cmp-1", ownership=ownership) is None
 
 
 def test_heartbeat_of_another_agent_or_of_no_host_is_not_answered() -> None:
     host_register(host="cmp-1", report=report())
     ownership = owned(60.0)
-    assert service_heard(host="cmp-1", ownership=replace(ownership, owner="cmp-1 2")) is None
-    assert service_heard(host="cmp-2", ownership=ownership) is None
+    assert service_seen_lately(host="cmp-1", ownership=replace(ownership, owner="cmp-1 2")) is None
+    assert service_seen_lately(host="cmp-2", ownership=ownership) is None
