@@ -172,7 +172,9 @@ async def measure(port: int, options: argparse.Namespace, url: str) -> None:
     agents = [Agent(port, number) for number in range(options.agents)]
     tasks = [asyncio.create_task(part) for agent in agents for part in (agent.poll(), agent.upkeep())]
     began = time.monotonic()
-    await asyncio.gather(*(agent.has_own_host.wait() for agent in agents))
+    all_there = asyncio.gather(*(agent.has_own_host.wait() for agent in agents))
+    await asyncio.wait({all_there, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+    ended_tell(tasks)
     print(f"  connected: after {time.monotonic() - began:.1f} s", flush=True)
     await asyncio.sleep(15.0)
     kinds = {
@@ -249,6 +251,8 @@ def main() -> None:
     with DurablePostgres() as server, tempfile.TemporaryDirectory() as state:
         url = server.create_database()
         settings = {"DATABASE_URL": url, "KILONOVA_STATE": state, "LOG_LEVEL": "WARNING"}
+        # All of them come from one address, with two connections each.
+        settings["WEB_IDLE_CONNECTIONS_EACH"] = str(max(16, 4 * options.agents))
         os.environ.update({"DJANGO_SETTINGS_MODULE": "controlplane.settings.dev", **settings})
         set_up()
         from django.core.management import call_command  # noqa: PLC0415 - needs settings

@@ -87,7 +87,8 @@ class Upkeep:
     def __init__(self, context: AgentContext, registration_state: RegistrationState) -> None:
         self._context = context
         self._registration_state = registration_state
-        # From the count to the end of its write, so that no older count is written over a newer one.
+        # From the count to the end of its write, so that no older count is written over a newer one; and two threads
+        # that register know of the same registration what the control plane has.
         self._usage_lock = threading.Lock()
         self._reported_usage: HostUsage | None = None
         self._poll_wait = PollWait(context.options.wakeup_wait_s)
@@ -111,7 +112,7 @@ class Upkeep:
                 context.conductor.register(host=context.host, report=with_usage(report, usage))
             )
             self._reported_usage = usage
-        self._registered, self._registered_at = without_measures(report), context.clock()
+            self._registered, self._registered_at = without_measures(report), context.clock()
 
     def report_again(self) -> None:
         """Tell the measures alone where nothing else is another than what was registered, and not long ago."""

@@ -72,7 +72,7 @@ def host_register(*, host: str, report: HostReport) -> Registration:
         service = safe_mode_follow(service, node.safe_mode)
         node_provider_sync(node=node, disabled=service.disabled)
         host_aggregates_mirror(host=host)
-        host_usage_record(host=host, metrics=report.metrics, usage=usage_of(report))
+        host_usage_record(host=host, metrics=report.metrics, usage=_usage_of(report))
     return _registration(service, node)
 
 
@@ -141,8 +141,7 @@ def host_delete(*, host: str) -> HostDeleted:
     return HostDeleted(tuple(node.id for node in nodes), providers, aggregates)
 
 
-def usage_of(report: HostReport) -> HostUsage:
-    """What a report says of what is taken."""
+def _usage_of(report: HostReport) -> HostUsage:
     return HostUsage(report.vcpus_used, report.memory_used_mib, report.disk_used_gib, report.running_guests)
 
 

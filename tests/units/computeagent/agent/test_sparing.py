@@ -204,8 +204,10 @@ def test_images_and_networks_are_asked_for_when_a_wakeup_says_so(sparing: World)
 
 def test_images_are_not_asked_for_at_each_tick(sparing: World) -> None:
     context = sparing.start(images_interval_s=3600.0).agent.context
-    eventually(lambda: not context.images_wanted.is_due(SPARING_LOOK_S))
-    prefetch = ImagePrefetch(context)
+    eventually(lambda: sparing.conductor.images_told)
+    # Of its own, so that it wakes no thread of the agent, which would fetch the same.
+    prefetch = ImagePrefetch(replace(context, images_wanted=Asking(Clock())))
+    prefetch.tick("1")
     sparing.conductor.wanted_images["i1"] = IMAGE
     prefetch.tick("1", SPARING_LOOK_S)
     assert sparing.conductor.image_progress == []
